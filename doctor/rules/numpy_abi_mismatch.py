@@ -31,7 +31,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *(InstallPackage(one.name, row.needs[one.name], environment.interpreter) for one in wrong),
         severity=Severity(row.severity),
         evidence=(
-            *(Evidence(f"{one.name} {one.version}", file=one.metadata) for one in wrong),
+            *(Evidence.at(one.place, f"{one.name} {one.version}") for one in wrong),
             Evidence(f"{row.package} {row.versions}: {row.source}", label=f"matrix, {row.id}"),
         ),
         explains=import_symptoms(framework) if row.severity == Severity.ERROR.value else (),

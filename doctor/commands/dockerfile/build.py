@@ -202,6 +202,12 @@ class Dockerfile:
         elif one.keyword in {"COPY", "ADD"}:
             self._copy(one, built, stage)
 
+    def _is_environment(self, flags: Mapping[str, str], sources: list[str], stage: Stage) -> bool:
+        """Whether COPY takes Python environments of another stage alone, which hold no libraries of the system."""
+        number = self._earlier(flags.get("from", ""), stage.number)
+        places = {one.environment for one in self.used[number].ran.pinned} if number is not None else set()
+        return all(one.rstrip("/") in places and one.startswith("/") for one in sources)
+
     def _env(self, one: Instruction, built: Built) -> None:
         known = built.known
         if built.base.is_plain:
@@ -232,7 +238,9 @@ class Dockerfile:
             return
         *sources, to = said
         is_local = "from" not in flags and not any("://" in text or _MAY_BRING.search(text) for text in sources)
-        if not is_local or re.match(r"/(?:usr|opt|lib|etc)\b", to):
+        if not self._is_environment(flags, sources, stage) and (
+            not is_local or re.match(r"/(?:usr|opt|lib|etc)\b", to)
+        ):
             built.ran.may_bring.append(DockerfileLine(f"copies to {shown(to)}", self.source(one)))
         for text in sources:
             if _NO_DRIVER.search(text) and "stubs/" not in text:

@@ -11,7 +11,7 @@ from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.build import default_build, gpu_packages
 from compat.matrix import Matrix
-from compat.platform_row import SystemRow
+from compat.platform_row import CompiledRow, ScriptRow, SystemRow
 from compat.row import FrameworkRow
 from compat.spec import Spec, parse_spec
 from compat.traits import traits_of
@@ -31,7 +31,7 @@ from doctor.model.facts.dockerfile import (
 from doctor.model.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
 from doctor.model.facts.image import ImageFacts
 from doctor.model.facts.loader import FoundBy, LoaderFacts, SearchDir
-from doctor.model.facts.seen import Fact, Place, Seen, Unseen, WhyNot, all_unseen
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, WhyNot, all_unseen, value_or
 from doctor.model.facts.system import SystemFacts, common_machine
 from doctor.model.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.planned.framework_from_row import framework_of_row
@@ -78,9 +78,11 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
         image=Seen(_image(built), Place(asked.name)),
         dockerfile=_HIDDEN,
     )
-    told = told._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
+    told = _with_scripts(told, built, matrix)._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
+    told = _with_sources(told, asked.dockerfile, matrix)
     environments, unjudged = _environments(built, bare, matrix)
-    told = told._replace(unjudged=(*told.unjudged, *unjudged))
+    told = told._replace(unjudged=(*told.unjudged, *unjudged), uses=tuple(_uses(environments, built, matrix)))
+    told = told._replace(python=_python(built, matrix))
     return bare._replace(
         environments=Seen(tuple(environments), Place(asked.name)), dockerfile=Seen(told, Place(asked.name))
     )
@@ -192,14 +194,7 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         cuda = ".".join(base.release.split(".")[:2])
         trees = (DockerfileTree(f"the base image {base.image}", base.source, cuda), *trees)
     compiles = tuple(
-        DockerfileCompile(
-            one.command,
-            one.source,
-            Unseen(f"whether {each.base.told.image} or a line before {one.source} brings nvcc is not known")
-            if one.nvcc is None
-            else Seen(one.nvcc, each.base.told.source),
-            each.base.told,
-        )
+        _compile(one.command, one.source, one.nvcc, each)
         for _, each in sorted(dockerfile.used.items())
         for one in each.ran.compiles
     )
@@ -213,8 +208,66 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         caches=tuple(ran.caches),
         unread=tuple(ran.unread),
         may_bring=(*ran.may_bring, *ran.unread),
+        wheels=tuple(DockerfileLine(_file(one.text), one.source) for one in ran.addresses if _is_wheel(one.text)),
         unjudged=(*_of_base(built), *ran.unjudged),
     )
+
+
+def _is_wheel(text: str) -> bool:
+    return _file(text).endswith(".whl") and "*" not in text
+
+
+def _file(text: str) -> str:
+    return text.partition("#")[0].rpartition("/")[2].replace("%2B", "+")
+
+
+def _with_scripts(told: DockerfileFacts, built: Built, matrix: Matrix) -> DockerfileFacts:
+    """What scripts bring that a shell reads from an address, where a row knows them."""
+    rows: tuple[ScriptRow, ...] = matrix.rows("package", "scripts")
+    for one in built.ran.piped:
+        address = one.what.partition("://")[2]
+        row = next((row for row in rows if address.startswith(row.addresses)), None)
+        if row is None:
+            unread = DockerfileLine(f"runs the script of {one.what}", one.source)
+            told = told._replace(unread=(*told.unread, unread))
+        elif row.brings == "driver":
+            driver = DockerfileLine(f"the script of {address}", one.source, row.instead)
+            told = told._replace(drivers=(*told.drivers, driver))
+    return told
+
+
+def _with_sources(told: DockerfileFacts, dockerfile: Dockerfile, matrix: Matrix) -> DockerfileFacts:
+    """Sources that nvcc compiles, in every stage; what no row knows was not read."""
+    rows: tuple[CompiledRow, ...] = matrix.rows("package", "compiled")
+    compiles, unjudged = list(told.compiles), list(told.unjudged)
+    for _, stage in sorted(dockerfile.used.items()):
+        for one in stage.ran.addresses:
+            text = one.text.lower()
+            if any(f"/{each}" in text for row in rows if row.when == "install" for each in row.repositories):
+                compiles.append(_compile(f"pip install {one.text}", one.source, one.nvcc, stage))
+            elif not _is_wheel(one.text):
+                unjudged.append(DockerfileLine(f"installs {one.text[:80]}", one.source))
+    return told._replace(compiles=tuple(compiles), unjudged=tuple(unjudged))
+
+
+def _compile(command: str, source: Place, nvcc: bool | None, stage: Built) -> DockerfileCompile:
+    why = f"whether {stage.base.told.image} or a line before {source} brings nvcc is not known"
+    return DockerfileCompile(
+        command, source, Unseen(why) if nvcc is None else Seen(nvcc, stage.base.told.source), stage.base.told
+    )
+
+
+def _uses(environments: list[Environment], built: Built, matrix: Matrix) -> Iterator[DockerfileCompile]:
+    """Packages that call nvcc when they are used, where no package beside them holds what it compiles."""
+    rows: tuple[CompiledRow, ...] = matrix.rows("package", "compiled")
+    for each in environments:
+        there = {one.name: one for one in value_or(each.distributions, ())}
+        for row in rows:
+            if row.when == "use" and row.id in there and not there.keys() & {*row.unless}:
+                one = there[row.id]
+                yield _compile(
+                    f"{one.name} {one.version}", one.pinned_at or built.base.told.source, built.ran.nvcc, built
+                )
 
 
 def _of_base(built: Built) -> Iterator[DockerfileLine]:
@@ -352,6 +405,7 @@ def _pinned(one: Held, bare: Environment, facts: Facts, matrix: Matrix) -> Frame
         asked_as=one.asked_as,
         from_index=one.from_index,
         brought_by=one.brought_by,
+        extras=one.spec.extras,
         in_place_of=f"{one.before.name} {version_of(one.before)}" if one.before else "",
         **cited,
     )

@@ -7,6 +7,7 @@ Sources: NVIDIA's CUDA installation guide for Linux, "Meta Packages" (`cuda` and
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping
 
@@ -52,6 +53,7 @@ _CONDA_SPEC = re.compile(r"([\w.-]+)(?:={1,2}(\d+(?:\.\d+)+)(?:=.*)?$)?")
 _CONDA_CUDA = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-version", "cuda-toolkit"})
 _CONDA_NVCC = frozenset({"cuda-nvcc", "cuda-toolkit", "cuda", "cudatoolkit-dev", "cuda-compiler"})
 _SYSTEM_PYTHON = re.compile(r"python3(?:\.?(\d+))?(?:-pip|-venv|-full|-dev|-minimal)?")
+_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "python3", "python"})
 _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-playbook", "eval"})
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
@@ -82,6 +84,14 @@ class Compiled(NamedTuple):
     nvcc: bool | None
 
 
+class Sourced(NamedTuple):
+    """An address or path that pip installs from, and whether nvcc is there by then."""
+
+    text: str
+    source: Place
+    nvcc: bool | None
+
+
 class Ran:
     """What the RUN lines of a stage have done so far."""
 
@@ -100,12 +110,14 @@ class Ran:
         self.apk: set[str] = set()
         self.pythons: set[str] = set()  # "3.11" of each Python that the system's packages bring, "" for its own
         self.unjudged: list[DockerfileLine] = []  # that may install a framework, and do not say which
+        self.piped: list[DockerfileLine] = []  # addresses whose script a shell runs
+        self.addresses: list[Sourced] = []  # what pip installs from addresses and paths
 
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
         made.nvcc = self.nvcc
-        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged"):
+        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped"):
             setattr(made, name, list(getattr(self, name)))
         made.apk, made.pythons = set(self.apk), set(self.pythons)
         return made  # without what was compiled and asked for, which stands in its own stage
@@ -137,6 +149,7 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
         if not call.may_not_run and not call.may_fail:
             _compiles(call, ran, source)
         _reads(call, ran, source)
+    _pipes(found, ran, source)
     _exports_alone(found, ran, source)
     _leaves(found, flags, known, ran, source)
 
@@ -171,7 +184,7 @@ def _not_judged(call: Call, pins: Pins | None, ran: Ran, source: Source, there: 
         what = f"runs {call.program}, which installs what a lock file or a project lists"
         ran.unjudged.append(DockerfileLine(what, source(call.words[0].at)))
     for word in pins.others if pins else ():
-        ran.unjudged.append(DockerfileLine(f"installs {_shortly(word.text)}", source(word.at)))
+        ran.addresses.append(Sourced(shown(word.text), source(word.at), ran.nvcc))
     for word in pins.files if pins else ():
         name = _named(word, there)
         if name is None or there.context.text(name) is None:
@@ -262,7 +275,7 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
         if name:
             ran.pinned.append(Pinned(name[0], None, pins.environment, tool=pins.tool, source=one.source, tags=None))
         else:
-            ran.unjudged.append(DockerfileLine(f"installs {_shortly(one.spec)}", one.source))
+            ran.addresses.append(Sourced(shown(one.spec), one.source, ran.nvcc))
     for one in constrained(listed):
         if call.may_not_run:
             ran.pinned = [each for each in ran.pinned if name_of(each.spec) != name_of(one.spec)]
@@ -328,7 +341,9 @@ def _reads(call: Call, ran: Ran, source: Source) -> None:
     first = call.words[0].text
     if _TOOL.fullmatch(call.program) and not any(one.text.endswith(".py") for one in call.words):
         return
-    is_script = call.program in _SCRIPTS and (len(call.words) > 1 or call.program == "make")
+    is_script = call.program in _SCRIPTS and (
+        any(not one.text.startswith("-") for one in call.words[1:]) or call.program == "make"
+    )
     if (
         is_open(first)
         or is_script
@@ -338,6 +353,17 @@ def _reads(call: Call, ran: Ran, source: Source) -> None:
         text = shown(" ".join(one.text for one in call.words))[:_SHOWN_CHARS]
         ran.unread.append(DockerfileLine(f"runs {text}", source(call.words[0].at)))
         ran.nvcc = True if ran.nvcc else None
+
+
+def _pipes(found: list[Call], ran: Ran, source: Source) -> None:
+    """`curl ADDRESS | sh`: a script that the file does not hold."""
+    for fetches, runs in itertools.pairwise(found):
+        is_shell = runs.program in _SHELLS and all(word.text.startswith("-") for word in runs.words[1:2])
+        if fetches.program not in {"curl", "wget"} or not is_shell:
+            continue
+        for word in fetches.words[1:]:
+            if "://" in word.text and not runs.may_not_run:
+                ran.piped.append(DockerfileLine(shown(word.text), source(word.at)))
 
 
 def _exports_alone(found: list[Call], ran: Ran, source: Source) -> None:

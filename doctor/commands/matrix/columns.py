@@ -416,6 +416,10 @@ LAYOUTS: dict[str, Layout] = {
         ),
     ),
     "NameRow": Layout("Names of packages", _columns(id="name", package="package")),
+    "ScriptRow": Layout("Installation scripts", _columns(id="script", addresses="addresses", brings="brings")),
+    "CompiledRow": Layout(
+        "Packages that need nvcc", _columns(id="package", repositories="source", when="at", unless="unless")
+    ),
     "ExtraRow": Layout(
         "What only an extra brings",
         (
