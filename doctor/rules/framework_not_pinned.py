@@ -11,7 +11,7 @@ from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
-from doctor.rules.shared.builds import platform_of
+from doctor.rules.shared.builds import build_row, platform_of, runs_on_driver
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import PLANNED_FRAMEWORKS, environment_of
 
@@ -36,10 +36,19 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{_asked(framework)}: today ({matrix.as_of(framework.package)}) that is {framework.label}"
         f"{_build(framework, cuda, facts, matrix)}" + (f"; the base image is for CUDA {base}" if is_newer else ""),
-        Need(BY_HAND, f"{framework.pinned_at}: write {_pin(framework, matrix)}"),
+        *_needs(framework, facts, matrix),
         severity=Severity.WARNING if given and not framework.from_index else Severity.INFO,
         evidence=(Evidence.at(framework.pinned_at, framework.asked_as),),
     )
+
+
+def _needs(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """The pin of today's release; none where the driver is too old for it, whose own finding has a release."""
+    try:
+        starts = runs_on_driver(build_row(framework, facts, matrix), facts, matrix)
+    except Uncovered:
+        starts = True
+    return (Need(BY_HAND, f"{framework.pinned_at}: write {_pin(framework, matrix)}"),) if starts else ()
 
 
 def _brings(framework: Framework, facts: Facts) -> bool:

@@ -82,7 +82,9 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
     told = _with_sources(told, asked.dockerfile, matrix)
     environments, unjudged = _environments(built, bare, matrix)
     told = told._replace(unjudged=(*told.unjudged, *unjudged), uses=tuple(_uses(environments, built, matrix)))
-    told = told._replace(python=_python(built, matrix))
+    places = {one.source for one in built.ran.pinned}
+    lines = tuple(DockerfileLine(asked.dockerfile.line(one), one) for one in sorted(places))
+    told = told._replace(python=_python(built, matrix), lines=lines)
     return bare._replace(
         environments=Seen(tuple(environments), Place(asked.name)), dockerfile=Seen(told, Place(asked.name))
     )
@@ -313,7 +315,7 @@ def _environments(built: Built, facts: Facts, matrix: Matrix) -> tuple[list[Envi
     """Return one environment for each place that lines install into, and the lines that could not be judged."""
     pinned = [*built.ran.pinned]
     if built.base.framework:
-        pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source))
+        pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source, is_base=True))
     places = Places(_python(built, matrix), facts, matrix)
     for one in pinned:
         places.put(one)

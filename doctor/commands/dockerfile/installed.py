@@ -51,6 +51,7 @@ class Places:
         self.held: dict[str, dict[str, Held]] = {}  # with rows, by environment and package
         self.others: dict[str, dict[str, Held]] = {}  # without
         self.unjudged: list[DockerfileLine] = []
+        self._of_base: frozenset[str] = frozenset()  # what a base image holds beside its framework
 
     def python_of(self, environment: str) -> str:
         """Return the Python of an environment, "3.12"; "" if no line tells it."""
@@ -75,6 +76,8 @@ class Places:
         if holds is False:
             return
         held = self.held.setdefault(place, {})
+        if one.is_base:
+            self._of_base = frozenset(traits_of(known.name).followers)
         earlier = held.get(known.name)
         may_stay = not (one.is_upgrade or one.is_anew or known.build or one.tags is None or is_exact(known))
         if earlier and may_stay and accepts(known.versions, earlier.spec.versions[2:]):
@@ -92,12 +95,27 @@ class Places:
     def _put_other(self, spec: Spec, place: str, one: Pinned) -> None:
         """A package without builds of its own, which may require a framework."""
         row = self._matrix.companion(spec.name, spec.versions[2:]) if is_exact(spec) else None
-        if not is_exact(spec) and (row := newest_companion(spec, self._matrix)):
+        if not is_exact(spec) and spec.name in self._of_base and not one.is_upgrade:
+            return  # Requirement already satisfied
+        if not is_exact(spec) and (row := self._newest_companion(spec, one)):
             spec = spec._replace(versions=row.versions)
         if is_exact(spec):
             self.others.setdefault(place, {})[spec.name] = Held(spec, one.source, "")
         if row:
             self._bring_these(spec, row.needs, place, one)
+
+    def _newest_companion(self, spec: Spec, one: Pinned) -> CompanionRow | None:
+        """The newest release of a package without builds that what the same command pins admits; None if unknown."""
+        pins = [parse_spec(text) for text in one.beside if re.fullmatch(r"[\w.-]+(\[[^\]]*\])?\s*==[\w.+]+", text)]
+        exact = {each.name: each.versions[2:] for each in pins}
+        rows = [
+            row
+            for row in self._matrix.rows("conflicts", "companions")
+            if row.package == spec.name
+            and accepts(spec.versions, row.versions[2:])
+            and all(accepts(needs, exact[name]) for name, needs in row.needs.items() if name in exact)
+        ]
+        return max(rows, key=lambda row: release_key(row.versions), default=None)
 
     def _bring(self, spec: Spec, place: str, one: Pinned) -> None:
         """What the build's own row pins of the framework that it runs on."""
@@ -164,13 +182,6 @@ class Places:
 def version_of(spec: Spec) -> str:
     """Return the version that a spec with one release names, with its build."""
     return spec.versions[2:] + (f"+{spec.build}" if spec.build else "")
-
-
-def newest_companion(spec: Spec, matrix: Matrix) -> CompanionRow | None:
-    """Return the row of the newest release of a package without builds; None if there is none that a spec admits."""
-    rows = [row for row in matrix.rows("conflicts", "companions") if row.package == spec.name]
-    row = max(rows, key=lambda one: release_key(one.versions), default=None)
-    return row if row and accepts(spec.versions, row.versions[2:]) else None
 
 
 def is_exact(spec: Spec) -> bool:

@@ -74,6 +74,7 @@ class Pinned(NamedTuple):
     tags: tuple[str, ...] | None = ("",)  # of the indexes that are read, "" for the default one; None if unknown
     is_upgrade: bool = False  # the newest release in place of one that would do
     beside: tuple[str, ...] = ()  # the requirements of the same command
+    is_base: bool = False  # of the base image, with what is compiled for its release
 
 
 class Compiled(NamedTuple):

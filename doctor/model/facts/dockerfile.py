@@ -76,5 +76,6 @@ class DockerfileFacts(NamedTuple):
     service: DockerfileService | None = None  # of the compose file that names the Dockerfile
     wheels: tuple[DockerfileLine, ...] = ()  # files that an address or a path names
     uses: tuple[DockerfileCompile, ...] = ()  # packages that call nvcc when they are used
+    lines: tuple[DockerfileLine, ...] = ()  # that name a package, as they are written
     python: str = ""  # of the image's own pip, "3.12"; "" if no line tells it
     unjudged: tuple[DockerfileLine, ...] = ()  # that may install a framework, and do not say which
