@@ -27,7 +27,7 @@ class _Change(NamedTuple):
 
     install: dict[str, str]  # name -> requirement
     remove: frozenset[str]
-    index: str  # "" for the default one
+    address: str  # of the package index, "" for the default one
 
 
 def corrected(plan: Plan, facts: Facts) -> tuple[str, ...]:
@@ -92,10 +92,10 @@ def _edited(one: DockerfileLine, change: _Change) -> str:
     made = _REQUIREMENT.sub(put, body)
     if change.remove & {*_names(body)}:
         made = re.sub(r"  +(?=\S)", " ", made)
-    if not change.index or not change.install.keys() & {*_names(body)}:
+    if not change.address or not change.install.keys() & {*_names(body)}:
         return head + made
     if not is_run:
-        return f"--extra-index-url {change.index}\n{_tagged(made, change)}"
+        return f"--extra-index-url {change.address}\n{_tagged(made, change)}"
     return head + _with_index(made, change, is_command=bool(start))
 
 
@@ -112,14 +112,14 @@ def _command_start(text: str, change: _Change) -> int:
 def _with_index(text: str, change: _Change, *, is_command: bool) -> str:
     """With the index: in place of another of PyTorch's; beside the default one where other packages need that."""
     if _INDEX.search(text):
-        return _INDEX.sub(f" --index-url {change.index}", text, count=1)
+        return _INDEX.sub(f" --index-url {change.address}", text, count=1)
     end = _COMMAND_END.search(text)
     at = end.start() if end else len(text)
     words, rest = text[:at], text[at:]
     is_whole = is_command and not rest.lstrip().startswith("\\")
     if is_whole and {*_names(words)} <= _family(change.install):
-        return f"{words} --index-url {change.index}{rest}"
-    return f"{_tagged(words, change)} --extra-index-url {change.index}{rest}"
+        return f"{words} --index-url {change.address}{rest}"
+    return f"{_tagged(words, change)} --extra-index-url {change.address}{rest}"
 
 
 def _family(names: Iterable[str]) -> set[str]:
@@ -128,7 +128,7 @@ def _family(names: Iterable[str]) -> set[str]:
 
 def _tagged(text: str, change: _Change) -> str:
     """With the build in the version, so that an index beside the default one decides."""
-    build = change.index.rstrip("/").rpartition("/")[2]
+    build = change.address.rstrip("/").rpartition("/")[2]
 
     def put(found: re.Match[str]) -> str:
         exact = re.fullmatch(r"==[\d.]+", found[3])

@@ -160,6 +160,11 @@ def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observatio
     if not 0 < subject.timeout_s < float("inf"):
         raise BadRequest("--timeout: a number of seconds above 0")
     request = ProbeRequest(subject.pythons, subject.deep, subject.timeout_s)
+    if not subject.frameworks and host.kind == "image":
+        from doctor.commands.check.selected import by_selection  # late: few checks are of an image
+
+        facts = look(host, request)
+        return Observation(facts, host, lambda answers: by_selection(answers, facts))
     if not subject.frameworks:
         return Observation(look(host, request), host)
     from doctor.planned.planned import parse_plan, planned  # late: an ordinary check has no plan

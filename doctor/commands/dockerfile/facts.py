@@ -318,10 +318,19 @@ def _environments(built: Built, facts: Facts, matrix: Matrix) -> tuple[list[Envi
         pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source, is_base=True))
     places = Places(_python(built, matrix), facts, matrix)
     for one in pinned:
-        places.put(one)
-    names = dict.fromkeys([*places.held, *places.others])
+        places.put(one if one.environment else one._replace(environment=one.active))
+    names = _selected(list(dict.fromkeys([*places.held, *places.others])), built)
     found = [_environment(name, places, built, facts, matrix) for name in names]
     return found, places.unjudged
+
+
+def _selected(names: list[str], built: Built) -> list[str]:
+    """The environment whose programs ENV PATH puts first; all of them if it names none that holds a package."""
+    for folder in built.env.get("PATH", "").split(":"):
+        place = folder.removesuffix("/bin")
+        if place in names and place.startswith("/") and folder.endswith("/bin"):
+            return [place]
+    return names
 
 
 def _frameworks(places: Places, name: str, matrix: Matrix) -> dict[str, Held]:

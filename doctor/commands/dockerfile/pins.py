@@ -149,6 +149,17 @@ def locked(call: Call) -> bool:
     return bool(texts) and texts[0] in _LOCKED.get(call.program, ()) and not named
 
 
+def made_environments(call: Call) -> tuple[Word, ...]:
+    """The virtual environments that it makes."""
+    words = call.words
+    texts = [one.text for one in words]
+    if texts[1:3] == ["-m", "venv"] and _PYTHON.fullmatch(call.program):
+        return tuple(_arguments(words[3:]))[:1]
+    if texts[:2] == ["uv", "venv"] or call.program == "virtualenv":
+        return tuple(_arguments(words[2 if texts[0] == "uv" else 1 :]))[:1]
+    return ()
+
+
 def system_packages(call: Call) -> tuple[Word, ...]:
     """The packages of the system that it installs."""
     if call.program not in _SYSTEM:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from compat.base.record import NamedTuple
 from doctor.commands.dockerfile.context import Copied, moved
-from doctor.commands.dockerfile.pins import Pins, locked, python_packages, system_packages
+from doctor.commands.dockerfile.pins import Pins, locked, made_environments, python_packages, system_packages
 from doctor.commands.dockerfile.requirements import (
     Environment,
     Line,
@@ -75,6 +75,7 @@ class Pinned(NamedTuple):
     is_upgrade: bool = False  # the newest release in place of one that would do
     beside: tuple[str, ...] = ()  # the requirements of the same command
     is_base: bool = False  # of the base image, with what is compiled for its release
+    active: str = ""  # the virtual environment that PATH selects for a command without a path
 
 
 class Compiled(NamedTuple):
@@ -109,6 +110,7 @@ class Ran:
         self.pinned: list[Pinned] = []
         self.asked: list[Pinned] = []  # of an index that is known, by a command that must succeed
         self.apk: set[str] = set()
+        self.venvs: set[str] = set()  # that lines make
         self.pythons: set[str] = set()  # "3.11" of each Python that the system's packages bring, "" for its own
         self.unjudged: list[DockerfileLine] = []  # that may install a framework, and do not say which
         self.piped: list[DockerfileLine] = []  # addresses whose script a shell runs
@@ -120,7 +122,7 @@ class Ran:
         made.nvcc = self.nvcc
         for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped"):
             setattr(made, name, list(getattr(self, name)))
-        made.apk, made.pythons = set(self.apk), set(self.pythons)
+        made.apk, made.pythons, made.venvs = set(self.apk), set(self.pythons), set(self.venvs)
         return made  # without what was compiled and asked for, which stands in its own stage
 
     def take(self, other: Ran, sources: tuple[str, ...]) -> None:
@@ -160,6 +162,7 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
         _package(word, call, ran, source(word.at))
     for word in call.words:
         _runfile(word, call, ran, source(word.at))
+    ran.venvs |= {there.at(word.text) for word in made_environments(call)}
     pins = python_packages(call, known)
     _not_judged(call, pins, ran, source, there)
     if pins is None:
@@ -174,7 +177,13 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     for word in pins.constraints:
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
-    _pins(pins, listed, call, ran)
+    _pins(pins, listed, call, ran, _active(known, ran))
+
+
+def _active(known: Mapping[str, str], ran: Ran) -> str:
+    """The virtual environment that PATH puts first, of those that a line made; "" for none."""
+    places = (one.removesuffix("/bin") for one in known.get("PATH", "").split(":") if one.endswith("/bin"))
+    return next((one for one in places if one in ran.venvs), "")
 
 
 def _not_judged(call: Call, pins: Pins | None, ran: Ran, source: Source, there: Copied) -> None:
@@ -268,7 +277,7 @@ def _runfile(word: Word, call: Call, ran: Ran, source: Place) -> None:
         ran.nvcc = True
 
 
-def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
+def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran, active: str = "") -> None:
     build = pins.build(listed.indexes, is_whole=listed.is_whole)
     tags = pins.tags(listed.indexes, has_main=listed.has_main, is_whole=listed.is_whole)
     for one in () if call.may_not_run else listed.others:
@@ -290,6 +299,7 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
             is_anew=pins.is_anew,
             tags=tags,
             is_upgrade=pins.is_upgrade,
+            active=active,
             beside=tuple(each.spec for each in listed.specs if each.spec != one.spec),
         )
         ran.pinned.append(pinned)

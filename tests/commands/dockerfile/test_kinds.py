@@ -76,6 +76,9 @@ KINDS = {
     "a wheel of another torch": (
         "wheel-does-not-fit", f"{PYTHON}{PIP} torch==2.8.0 {FLASH.format('2.6', 'cp312', 'cp312')}\n", 2,
         f"{PYTHON}{PIP} torch==2.8.0 {FLASH.format('2.8', 'cp312', 'cp312')}\n"),
+    "GPUs that a variable hides": (
+        "cuda-visible-devices-empty-or-invalid", f"{PYTHON}ENV CUDA_VISIBLE_DEVICES=-1\n{PIP} torch==2.9.1\n", 2,
+        f"{PYTHON}ENV CUDA_VISIBLE_DEVICES=0\n{PIP} torch==2.9.1\n"),
     "a last stage without cuDNN": (
         "dockerfile-libraries-missing", f"{CUDA.format('cudnn-devel')[:-1]} AS b\n{VENV}{BASE}{COPIED}", 2,
         f"{CUDA.format('cudnn-devel')[:-1]} AS b\n{VENV}{CUDNN}{COPIED}"),
@@ -103,3 +106,12 @@ def test_its_twin_is_silent(kind: str, tmp_path: Path) -> None:
 def test_a_release_newer_than_the_rows_is_unknown(tmp_path: Path) -> None:
     said = report(tmp_path, "FROM nvidia/cuda:14.0.0-runtime-ubuntu24.04\n")
     assert (found(said), exit_status(said, Severity.ERROR)) == ([], 4)
+
+
+@pytest.mark.parametrize("makes", ["python3 -m venv /opt/v", "uv venv /opt/v", "virtualenv -p python3 /opt/v"])
+def test_the_environment_that_path_selects_is_checked(makes: str, tmp_path: Path) -> None:
+    old = "FROM pytorch/pytorch:1.13.1-cuda11.6-cudnn8-runtime\n"
+    own = f"RUN {makes}\nENV PATH=/opt/v/bin:$PATH\n{PIP} torch==2.9.1\n"
+    given = {"assume_gpus": ("RTX 5090",)}
+    assert "gpu-too-new-for-cuda" in found(report(tmp_path, old, **given))
+    assert found(report(tmp_path, old + own, **given)) == []
