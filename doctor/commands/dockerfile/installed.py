@@ -84,7 +84,7 @@ class Places:
             return  # Requirement already satisfied
         held.pop(known.name, None)
         chosen = None if holds is None or is_open(one.spec) else self._chosen(known, one)
-        if chosen is None and traits_of(known.name).runs_on:
+        if chosen is None and traits_of(known.name).runs_on and one.tags is not None:
             return  # it runs on the CUDA of another
         if chosen is None:
             self.unjudged.append(DockerfileLine(f"installs {shown(one.spec)[:80]}, of unknown release", one.source))
@@ -105,17 +105,11 @@ class Places:
             self._bring_these(spec, row.needs, place, one)
 
     def _newest_companion(self, spec: Spec, one: Pinned) -> CompanionRow | None:
-        """The newest release of a package without builds that what the same command pins admits; None if unknown."""
-        pins = [parse_spec(text) for text in one.beside if re.fullmatch(r"[\w.-]+(\[[^\]]*\])?\s*==[\w.+]+", text)]
-        exact = {each.name: each.versions[2:] for each in pins}
-        rows = [
-            row
-            for row in self._matrix.rows("conflicts", "companions")
-            if row.package == spec.name
-            and accepts(spec.versions, row.versions[2:])
-            and all(accepts(needs, exact[name]) for name, needs in row.needs.items() if name in exact)
-        ]
-        return max(rows, key=lambda row: release_key(row.versions), default=None)
+        """The newest release of a package without builds; None if unknown, or if its framework decides which fits."""
+        named = {name_of(text) for text in one.beside}
+        rows = [row for row in self._matrix.rows("conflicts", "companions") if row.package == spec.name]
+        row = max(rows, key=lambda each: release_key(each.versions), default=None)
+        return row if row and accepts(spec.versions, row.versions[2:]) and not named & row.needs.keys() else None
 
     def _bring(self, spec: Spec, place: str, one: Pinned) -> None:
         """What the build's own row pins of the framework that it runs on."""
@@ -139,16 +133,16 @@ class Places:
                 build = one.build if one.build != "" else _default(spec, self._facts, self._matrix)
                 return Held(spec._replace(build=build), one.source, one.cuda) if build else None
             return Held(spec, one.source, one.cuda)
-        if one.tool == "conda" or (one.tags is None and traits_of(spec.name).tagged):
+        if one.tool == "conda" or one.tags is None:
             return None
         platform = platform_of(self._facts)
         where = Where(platform.os_family, platform.arch, self.python_of(one.environment))
         limited = spec._replace(versions=",".join(filter(None, (spec.versions, *self._limits(spec, one)))))
-        taken = newest(limited, one.tags or ("",), where, self._matrix)
+        taken = newest(limited, one.tags, where, self._matrix)
         if taken is None:
             return None
         exact = spec._replace(versions=f"=={taken.version}", build=taken.build)
-        index = "" if one.tags is None or "" in one.tags else one.tags[0]
+        index = "" if "" in one.tags else one.tags[0]
         asked = str(spec) if one.source.file else ""
         return Held(exact, one.source, "", asked_as=asked, from_index=index)
 

@@ -53,6 +53,7 @@ _CONDA_SPEC = re.compile(r"([\w.-]+)(?:={1,2}(\d+(?:\.\d+)+)(?:=.*)?$)?")
 _CONDA_CUDA = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-version", "cuda-toolkit"})
 _CONDA_NVCC = frozenset({"cuda-nvcc", "cuda-toolkit", "cuda", "cudatoolkit-dev", "cuda-compiler"})
 _SYSTEM_PYTHON = re.compile(r"python3(?:\.?(\d+))?(?:-pip|-venv|-full|-dev|-minimal)?")
+_ENVIRONMENT = re.compile(r"venv|virtualenv|conda|site-packages|dist-packages")
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "python3", "python"})
 _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-playbook", "eval"})
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
@@ -135,6 +136,8 @@ class Ran:
                 for path in wanted
             ):
                 self.pinned.append(one)
+        if any(path in other.venvs or _ENVIRONMENT.search(path) or path in ("", "/usr/local") for path in wanted):
+            self.unjudged += other.unjudged
         if any("cuda" in path or path in ("", "/usr", "/usr/local") or is_open(path) for path in wanted):
             self.nvcc = True if other.nvcc else None
 
@@ -145,6 +148,10 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
     ran.files.changed(text, found)
     there = ran.files.mounted(flags.get("mount", ""))
     for call in found:
+        if (activated := _activated(call)) and not call.may_not_run:
+            place = there.at(activated)
+            ran.venvs.add(place)
+            known = {**known, "PATH": f"{place}/bin:{known.get('PATH', '')}"}
         if call.program == "rm" and any(_DRIVER_FILES.search(word.text) for word in call.words):
             ran.drivers.clear()  # what lies below is whited out
         _installs(call, known, ran, source, there)
@@ -350,6 +357,8 @@ def _compiles(call: Call, ran: Ran, source: Source) -> None:
 def _reads(call: Call, ran: Ran, source: Source) -> None:
     """What may do anything: a script, a program of the build's own."""
     first = call.words[0].text
+    if _activated(call):
+        return
     if _TOOL.fullmatch(call.program) and not any(one.text.endswith(".py") for one in call.words):
         return
     is_script = call.program in _SCRIPTS and (
@@ -364,6 +373,12 @@ def _reads(call: Call, ran: Ran, source: Source) -> None:
         text = shown(" ".join(one.text for one in call.words))[:_SHOWN_CHARS]
         ran.unread.append(DockerfileLine(f"runs {text}", source(call.words[0].at)))
         ran.nvcc = True if ran.nvcc else None
+
+
+def _activated(call: Call) -> str:
+    """The virtual environment whose script of activation a shell reads; "" for any other command."""
+    script = call.words[1].text if call.program in {".", "source"} and len(call.words) > 1 else ""
+    return script.removesuffix("/bin/activate") if script.endswith("/bin/activate") and not is_open(script) else ""
 
 
 def _pipes(found: list[Call], ran: Ran, source: Source) -> None:

@@ -88,6 +88,10 @@ run pip install `
     "pip's option by its beginning": """FROM python:3.12
 RUN pip install --no-cache torch==2.9.1
 """,
+    "an environment that is activated": """FROM python:3.12-slim
+RUN python3 -m venv /opt/v && . /opt/v/bin/activate && pip install --no-cache-dir torch==2.9.1
+ENV PATH=/opt/v/bin:$PATH
+""",
     "an unused stage": """FROM ubuntu AS bad
 RUN apt-get install -y nvidia-driver-550
 FROM python:3.12-slim
@@ -115,6 +119,14 @@ OPEN = {
     "a project": (f"{PLAIN}RUN {PIP} .\n", "Dockerfile:2 installs ."),
     "an address": (f"{PLAIN}RUN {PIP} git+https://example.org/a.git\n", "Dockerfile:2 installs git+https"),
     "an editable project": (f"{PLAIN}RUN {PIP} -e ./src\n", "Dockerfile:2 installs ./src"),
+    "a lock file in another stage": (
+        f"{PLAIN[:-1]} AS b\nRUN uv sync --frozen\n{PLAIN}COPY --from=b /app/.venv /app/.venv\n",
+        "Dockerfile:2 runs uv",
+    ),
+    "a package of an index that nothing is known of": (
+        f"{PLAIN}RUN {PIP} -U vllm --extra-index-url https://example.org/nightly\n",
+        "Dockerfile:2 installs vllm, of unknown release",
+    ),
     "a script": (f"{PLAIN}RUN ./install.sh\n", "Dockerfile:2 runs ./install.sh"),
     "an index that nothing is known of": (f"{PLAIN}RUN {PIP} torch -i https://example.org/x\n", "installs torch, of"),
     "a builder's variable": (f"{PLAIN}ARG V\nRUN {PIP} torch==$V\n", "Dockerfile:3 installs torch==${V}"),

@@ -103,6 +103,20 @@ def test_its_twin_is_silent(kind: str, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"{PIP} torch torchvision torchaudio --index-url {WHL}/cu128",
+        f"{PIP} torch torchvision",
+        f"{PIP} torch==2.6.0 torchvision torchaudio",
+        f"{PIP} torch==2.6.0 accelerate timm",
+        f"{PIP} 'torch<2.9' 'torchvision<0.24'",
+    ],
+)
+def test_companions_of_the_same_command_fit(lines: str, tmp_path: Path) -> None:
+    assert found(report(tmp_path, f"{PYTHON}{lines}\n")) == []
+
+
 def test_a_release_newer_than_the_rows_is_unknown(tmp_path: Path) -> None:
     said = report(tmp_path, "FROM nvidia/cuda:14.0.0-runtime-ubuntu24.04\n")
     assert (found(said), exit_status(said, Severity.ERROR)) == ([], 4)
