@@ -43,6 +43,20 @@ def corrected(plan: Plan, facts: Facts) -> tuple[str, ...]:
     return tuple(text for one, edited in lines for text in (f"# {one.source}, corrected:", *edited.split("\n")))
 
 
+def manifest(plan: Plan, facts: Facts) -> tuple[str, ...]:
+    """Return what uv's project file must say instead, as a lock file is never edited; () for another file."""
+    change = _change(plan)
+    if change is None or not facts.machine.name.endswith("uv.lock"):
+        return ()
+    lines = ["# in pyproject.toml, then run `uv lock`:"]
+    lines += [f'# dependencies: "{spec}"' for spec in change.install.values()]
+    if change.address:
+        index = f"pytorch-{change.address.rstrip('/').rpartition('/')[2]}"
+        lines += ["[tool.uv.sources]", *(f'{name} = {{ index = "{index}" }}' for name in change.install)]
+        lines += ["[[tool.uv.index]]", f'name = "{index}"', f'url = "{change.address}"', "explicit = true"]
+    return tuple(lines)
+
+
 def _change(plan: Plan) -> _Change | None:
     """What its commands of pip install and remove; None if it has another step."""
     install: dict[str, str] = {}

@@ -10,7 +10,7 @@ from typing import Union
 
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
-from doctor.prescribe.corrected_line import corrected
+from doctor.prescribe.corrected_line import corrected, manifest
 from installers.plan import Plan, Target
 from installers.render import commands
 from installers.render.comments import comment
@@ -28,7 +28,7 @@ _PLAIN = re.compile(r"[\w./:,+=@%-]*")
 
 def dockerfile_lines(plan: Plan, target: Target, facts: Facts) -> tuple[str, ...]:
     """What to write at the end of the image's Dockerfile, or into its lines; comments where there is only advice."""
-    if facts.machine.kind == "dockerfile" and (lines_instead := corrected(plan, facts)):
+    if facts.machine.kind in {"dockerfile", "lock"} and (lines_instead := corrected(plan, facts)):
         return lines_instead
     given = {one.name: one.value for one in value_or(facts.configuration.variables, ())}
     lines: list[str] = []
@@ -41,6 +41,8 @@ def dockerfile_lines(plan: Plan, target: Target, facts: Facts) -> tuple[str, ...
     typed = commands(plan._replace(steps=tuple(others)), target)
     if all(line.startswith("#") for line in typed):
         lines += typed
+    elif facts.machine.kind == "lock":
+        return manifest(plan, facts) or ("# change the project to this, and lock again:", *typed)
     elif facts.machine.kind == "dockerfile":
         lines += _run(typed)
     else:

@@ -316,12 +316,24 @@ def _environments(built: Built, facts: Facts, matrix: Matrix) -> tuple[list[Envi
     pinned = [*built.ran.pinned]
     if built.base.framework:
         pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source, is_base=True))
-    places = Places(_python(built, matrix), facts, matrix)
+    placed = [one if one.environment else one._replace(environment=one.active) for one in pinned]
+    found, unjudged = planned_environments(placed, _python(built, matrix), facts, matrix)
+    names = _selected([one.prefix for one in found], built)
+    return [one for one in found if one.prefix in names], unjudged
+
+
+def planned_environments(
+    pinned: list[Pinned], python: str, facts: Facts, matrix: Matrix
+) -> tuple[list[Environment], list[DockerfileLine]]:
+    """Return what requirements install, by environment, and the lines that could not be judged.
+
+    `python` is that of environments which do not name theirs, "3.12"; "" if unknown.
+    """
+    places = Places(python, facts, matrix)
     for one in pinned:
-        places.put(one if one.environment else one._replace(environment=one.active))
-    names = _selected(list(dict.fromkeys([*places.held, *places.others])), built)
-    found = [_environment(name, places, built, facts, matrix) for name in names]
-    return found, places.unjudged
+        places.put(one)
+    names = dict.fromkeys([*places.held, *places.others])
+    return [_environment(name, places, facts, matrix) for name in names], places.unjudged
 
 
 def _selected(names: list[str], built: Built) -> list[str]:
@@ -347,7 +359,7 @@ def _has_cpu_build(package: str, matrix: Matrix) -> bool:
     return matrix.has(package) and any(row.build == "cpu" for row in matrix.rows(package, "builds"))
 
 
-def _environment(place: str, places: Places, built: Built, facts: Facts, matrix: Matrix) -> Environment:
+def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> Environment:
     held, python = _frameworks(places, place, matrix), places.python_of(place)
     prefix = shown(place) or _PYTHON
     bare = Environment(
@@ -355,7 +367,7 @@ def _environment(place: str, places: Places, built: Built, facts: Facts, matrix:
         asked_by="the Dockerfile",
         interpreter=f"{prefix}/bin/python" if prefix.startswith("/") else _PYTHON,
         kind="conda" if any(one.cuda for one in held.values()) else "venv",
-        python=Seen(python, built.base.told.source) if python else _HIDDEN,
+        python=Seen(python, "the plan") if python else _HIDDEN,
         sites=_HIDDEN,
         distributions=_HIDDEN,
         frameworks=_HIDDEN,

@@ -328,19 +328,26 @@ def _conda(
     if call.may_not_run:
         return
     named = pins.environment or next((one.name for one in environments if one and one.name), "")
-    parts = [(_CONDA_SPEC.match(line.spec.rpartition("::")[2].replace(" ", "")), line) for line in packages]
-    cuda = {found[2] for found, _ in parts if found and found[1] in _CONDA_CUDA and found[2]}
-    for found, line in parts:
-        if found and found[1] in _CONDA_NVCC:
-            ran.nvcc = True
-        if found and found[2] and len(cuda) == 1 and found[1] not in _CONDA_CUDA:
-            spec = f"{found[1]}=={found[2]}"
-            ran.pinned.append(Pinned(spec, None, named, tool="conda", source=line.source, cuda=min(cuda)))
-        elif found and found[1] not in _CONDA_CUDA:
-            ran.pinned.append(Pinned(found[1], None, named, tool="conda", source=line.source, tags=None))
+    if any(name_of(line.spec.rpartition("::")[2]) in _CONDA_NVCC for line in packages):
+        ran.nvcc = True
+    ran.pinned += conda_pins(packages, named)
     for one in filter(None, environments):
         of_pip = pins._replace(environment=named, tool="pip", files=())
         _pins(of_pip, one.pip, call, ran)
+
+
+def conda_pins(packages: tuple[Line, ...], environment: str) -> list[Pinned]:
+    """What conda is asked for: a release counts with the CUDA that is pinned beside it."""
+    parts = [(_CONDA_SPEC.match(line.spec.rpartition("::")[2].replace(" ", "")), line) for line in packages]
+    cuda = {found[2] for found, _ in parts if found and found[1] in _CONDA_CUDA and found[2]}
+    made = []
+    for found, line in parts:
+        if found is None or found[1] in _CONDA_CUDA:
+            continue
+        is_told = bool(found[2]) and len(cuda) == 1
+        one = Pinned(found[1], None, environment, tool="conda", source=line.source, tags=None)
+        made.append(one._replace(spec=f"{found[1]}=={found[2]}", cuda=min(cuda)) if is_told else one)
+    return made
 
 
 def _compiles(call: Call, ran: Ran, source: Source) -> None:
