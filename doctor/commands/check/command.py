@@ -212,7 +212,13 @@ def _of_lock(subject: CheckSubject, matrix: Matrix) -> Observation:
     from doctor.commands.dockerfile.command import as_shown  # late: few checks are of a lock file
     from doctor.commands.lock.command import LockRequest, facts_of_lock
 
-    asked = LockRequest(subject.lock or "", subject.platform, subject.python_version, subject.extras, subject.groups)
+    asked = LockRequest(
+        subject.lock or "",
+        platform=subject.platform,
+        python=subject.python_version,
+        extras=subject.extras,
+        groups=subject.groups,
+    )
     facts = facts_of_lock(asked, matrix)
     return Observation(facts, revise=lambda answers: tuple(as_shown(one, facts) for one in answers))
 
