@@ -317,23 +317,29 @@ def _environments(built: Built, facts: Facts, matrix: Matrix) -> tuple[list[Envi
     if built.base.framework:
         pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source, is_base=True))
     placed = [one if one.environment else one._replace(environment=one.active) for one in pinned]
-    found, unjudged = planned_environments(placed, _python(built, matrix), facts, matrix)
+    python = Seen(_python(built, matrix), built.base.told.source)
+    found, unjudged = planned_environments(placed, python, facts, matrix)
     names = _selected([one.prefix for one in found], built)
     return [one for one in found if one.prefix in names], unjudged
 
 
 def planned_environments(
-    pinned: list[Pinned], python: str, facts: Facts, matrix: Matrix
+    pinned: list[Pinned], python: Seen[str], facts: Facts, matrix: Matrix
 ) -> tuple[list[Environment], list[DockerfileLine]]:
     """Return what requirements install, by environment, and the lines that could not be judged.
 
     `python` is that of environments which do not name theirs, "3.12"; "" if unknown.
     """
-    places = Places(python, facts, matrix)
+    places = Places(python.value, facts, matrix)
     for one in pinned:
         places.put(one)
     names = dict.fromkeys([*places.held, *places.others])
-    return [_environment(name, places, facts, matrix) for name in names], places.unjudged
+    found = [_environment(name, places, facts, matrix) for name in names]
+    told = (
+        one._replace(python=Seen(one.python.value, python.how)) if isinstance(one.python, Seen) else one
+        for one in found
+    )
+    return list(told), places.unjudged
 
 
 def _selected(names: list[str], built: Built) -> list[str]:

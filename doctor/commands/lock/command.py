@@ -69,9 +69,9 @@ def facts_of_lock(asked: LockRequest, matrix: Matrix) -> Facts:
     )
     where = _CONDA.get((family, machine), f"{family}-{machine}")
     pinned, unread = _selected(document, text, asked.path, wanted, where)
-    found, unjudged = planned_environments(pinned, python, bare, matrix)
+    found, unjudged = planned_environments(pinned, Seen(python, "--python-version"), bare, matrix)
     lines = (*unread, *unjudged)
-    made = [one._replace(asked_by=name, python=Seen(python, "--python-version")) for one in found]
+    made = [one._replace(asked_by=name) for one in found]
     return bare._replace(
         environments=Seen(tuple(made), Place(asked.path)), dockerfile=Seen(_told(asked.path, lines), Place(asked.path))
     )

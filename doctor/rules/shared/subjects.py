@@ -35,7 +35,7 @@ INSTALLED_FRAMEWORKS: Subjects[Framework] = Subjects(
     "installed framework", lambda facts: (one for one in _frameworks(facts) if not one.is_planned)
 )
 LISTED_FRAMEWORKS: Subjects[Framework] = Subjects(
-    "framework that is installed, or that a plan's line installs",
+    "installed framework",  # or one that a line of a plan installs
     lambda facts: (one for one in _frameworks(facts) if not one.is_planned or one.pinned_at),
 )
 PLANNED_FRAMEWORKS: Subjects[Framework] = Subjects(
