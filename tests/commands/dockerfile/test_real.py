@@ -27,14 +27,14 @@ FAULTY: dict[str, tuple[str, dict[str, Any], set[tuple[str, int]]]] = {
     ),
     "an index that ended, for a newer GPU": (
         (
-            f"FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\n{APT}{PIP} torch torchvision torchaudio -i {WHL}/cu124\n"
+            f"FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\n{APT}{PIP} torch torchvision -i {WHL}/cu124\n"
             f"{PIP} open-clip-torch numpy\n"
         ),
         BLACKWELL,
         {("gpu-too-new-for-cuda", 3)},
     ),
     "a package that takes the base's torch out": (
-        f"FROM pytorch/pytorch:2.2.0-cuda12.1-cudnn8-runtime\n{PIP} accelerate bitsandbytes scipy transformers\n",
+        f"FROM pytorch/pytorch:2.2.0-cuda12.1-cudnn8-runtime\n{PIP} accelerate bitsandbytes\n",
         {},
         {("framework-replaced", 2)},
     ),
