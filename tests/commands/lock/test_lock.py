@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from doctor.commands.check.command import CheckSubject, report_of
+from doctor.commands.check.text import render
 from doctor.diagnose import exit_status
 from doctor.host import BadRequest
 from doctor.model.finding import Report, Severity
+from doctor.output.document import TextStyle
 
 X86, ARM, WINDOWS, MAC = "linux/amd64", "linux/arm64", "windows/amd64", "darwin/arm64"
 WHL = "https://download.pytorch.org/whl"
@@ -263,3 +265,8 @@ def test_the_remedy_of_a_lock_file_edits_the_project(tmp_path: Path) -> None:
     assert first == "# in pyproject.toml, then run `uv lock`:"
     assert 'torch = { index = "pytorch-cu129" }' in lines
     assert f'url = "{WHL}/cu129"' in lines
+
+
+def test_a_list_without_a_framework_says_so(tmp_path: Path) -> None:
+    said = render(checked(tmp_path, "requirements.txt", "pandas==2.2.0\n"), TextStyle())
+    assert "No line that was read installs a GPU framework" in said
