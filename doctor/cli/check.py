@@ -122,15 +122,19 @@ def check(
     - the one that uv, pixi, poetry or hatch keeps here
     - that of python3 on PATH (on Windows: of py)
     """  # noqa: D301 - \b keeps click from joining the lines of a list
-    given = locals()  # the options have the names of the fields of `CheckSubject` and `ReportOptions`
+    _check(locals())
+
+
+def _check(given: dict[str, Any]) -> None:
+    """Run it: the options have the names of the fields of `CheckSubject` and `ReportOptions`."""
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import terminal_style
 
     others = ("fix", "yes")
     subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
     options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))
-    if fix:
-        raise typer.Exit(_fix(subject, options, yes=yes))
+    if given["fix"]:
+        raise typer.Exit(_fix(subject, options, yes=given["yes"]))
     text, status = command.check(subject, options, terminal_style())
     print(text, end="")
     raise typer.Exit(status)

@@ -1,4 +1,4 @@
-"""A part of a plan could not be read: a script, a file that is not at hand, a release that nothing names."""
+"""A part of a plan could not be read: a script, a file that was not found, a release that nothing names."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def _active(known: Mapping[str, str], ran: Ran) -> str:
 
 
 def _not_judged(call: Call, pins: Pins | None, ran: Ran, source: Source, there: Copied) -> None:
-    """What may bring a framework and is not read: lock files, addresses, files that are not at hand."""
+    """What may bring a framework and is not read: lock files, addresses, files that were not found."""
     if call.may_not_run:
         return
     if locked(call):
