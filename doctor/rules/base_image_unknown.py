@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase
 from doctor.model.finding import Answer, Evidence, bad, ok, unknown
@@ -68,7 +68,7 @@ def _bad(base: DockerfileBase, wrong: str, release: str, matrix: Matrix) -> Answ
     )
     return bad(
         f"{base.image} does not exist: {wrong}",
-        Need(BY_HAND, f"in place of {base.source}, {instead}"),
+        Advice(f"in place of {base.source}, {instead}"),
         evidence=(Evidence.at(base.source, f"FROM {base.image}"),),
     )
 

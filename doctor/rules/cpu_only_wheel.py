@@ -60,7 +60,7 @@ def _on_cuda_image(framework: Framework, image: str) -> Answer:
     """Nobody needs that image for a CPU build: one of the two is a mistake."""
     return bad(
         f"{framework.label} is a CPU build: it does not use the CUDA of {image}",
-        Need("by-hand", f"{framework.pinned_at}: take the build for CUDA, or start from an image without CUDA"),
+        Advice(f"{framework.pinned_at}: take the build for CUDA, or start from an image without CUDA"),
         severity=Severity.WARNING,
         evidence=(Evidence.of(framework.build, "built for the CPU only"),),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.build import gpu_packages
 from compat.matrix import Matrix, Uncovered
-from compat.need import BY_HAND, Need
+from compat.need import Advice, Need
 from compat.traits import traits_of
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
@@ -48,7 +48,7 @@ def _needs(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ..
         starts = runs_on_driver(build_row(framework, facts, matrix), facts, matrix)
     except Uncovered:
         starts = True
-    return (Need(BY_HAND, f"{framework.pinned_at}: write {_pin(framework, matrix)}"),) if starts else ()
+    return (Advice(f"{framework.pinned_at}: write {_pin(framework, matrix)}"),) if starts else ()
 
 
 def _brings(framework: Framework, facts: Facts) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
@@ -21,7 +21,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     asks = f", which requires {framework.asked_as}" if framework.asked_as else ""
     return bad(
         f"{framework.brought_by}{asks}, replaces {framework.in_place_of} with {framework.label}",
-        Need(BY_HAND, f"{framework.pinned_at}: add {kept.partition('+')[0]}, so that pip keeps it or stops"),
+        Advice(f"{framework.pinned_at}: add {kept.partition('+')[0]}, so that pip keeps it or stops"),
         severity=Severity.WARNING,
         evidence=(Evidence.at(framework.pinned_at, f"{framework.brought_by} replaces {framework.in_place_of}"),),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.seen import Seen, Unseen
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok, unknown
@@ -22,7 +22,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         first = without[0]
         return bad(
             f"{first.command} compiles kernels with nvcc when it is used, and {first.base.image} has no nvcc",
-            Need(BY_HAND, f"{first.base.source}: start from a devel image, or install the package of compiled kernels"),
+            Advice(f"{first.base.source}: start from a devel image, or install the package of compiled kernels"),
             severity=Severity.WARNING,
             evidence=tuple(Evidence.at(one.source, one.command) for one in without),
         )

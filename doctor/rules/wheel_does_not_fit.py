@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from compat.need import BY_HAND, Need
+from compat.need import Advice
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileLine
 from doctor.model.facts.environment import Framework
@@ -93,7 +93,7 @@ def _of_torch(wheel: _Wheel, torch: Framework) -> Iterator[str]:
 def _bad(one: DockerfileLine, wrong: str) -> Answer:
     return bad(
         f"{one.what} does not fit: {wrong}",
-        Need(BY_HAND, f"{one.source}: name the wheel that fits, or let pip choose"),
+        Advice(f"{one.source}: name the wheel that fits, or let pip choose"),
         evidence=(Evidence.at(one.source, one.what),),
     )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from compat.need import Advice
 from doctor.model.finding import Status
 from tests.commands.dockerfile.judged import facts
 from tests.rules.case import answer
@@ -44,4 +45,6 @@ def test_other_images_are_left_alone(tmp_path: Path) -> None:
 
 def test_a_tag_of_the_same_cuda_is_named(tmp_path: Path) -> None:
     found = answer("base-image-unknown", facts(tmp_path, "FROM nvidia/cuda:12.4-runtime-ubuntu22.04 AS a\n"))
-    assert found.needs[0].spec.startswith("in place of Dockerfile:1, for example FROM nvidia/cuda:12.4.1-")
+    [need] = found.needs
+    assert isinstance(need, Advice)
+    assert need.text.startswith("in place of Dockerfile:1, for example FROM nvidia/cuda:12.4.1-")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from compat.matrix import Matrix
+from compat.need import Advice
 from compat.newest import Where, newest
 from compat.spec import parse_spec
 from doctor.model.finding import Severity, Status
@@ -48,7 +49,7 @@ def test_it_names_the_release_of_the_day(tmp_path: Path) -> None:
     found, taken = answer(CODE, facts(tmp_path, f"{PYTHON}RUN pip install torch\n")), newest_torch()
     assert taken in found.why
     assert "needs driver" in found.why
-    assert found.needs[0].spec == f"Dockerfile:2: write torch=={taken.partition('+')[0]}"
+    assert found.needs == (Advice(f"Dockerfile:2: write torch=={taken.partition('+')[0]}"),)
 
 
 def newest_torch() -> str:
@@ -64,7 +65,8 @@ def test_a_cpu_build_is_named(tmp_path: Path) -> None:
 
 def test_the_index_stays_in_the_pin(tmp_path: Path) -> None:
     found = answer(CODE, facts(tmp_path, f"{PYTHON}RUN pip install torch {CU124}\n"))
-    assert found.needs[0].spec.endswith("write torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124")
+    pin = "torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124"
+    assert found.needs == (Advice(f"Dockerfile:2: write {pin}"),)
 
 
 def test_a_package_for_the_cpu_is_left_alone(tmp_path: Path) -> None:
