@@ -14,6 +14,7 @@ from compat.row import (
     AskedRow,
     BranchRow,
     ChipRow,
+    CompanionRow,
     CompilerRow,
     ConflictRow,
     CudnnBuildRow,
@@ -422,6 +423,12 @@ class Matrix:
         rows: tuple[AbiRow, ...] = self.rows("conflicts", "abi")
         own = (row for row in rows if row.package == package and os_family in row.os)
         return next((row for row in own if accepts(row.versions, version.partition("+")[0])), None)
+
+    @_remembered
+    def companion(self, package: str, version: str) -> CompanionRow | None:
+        """What a release without rows of builds requires of a framework, as torchvision of torch."""
+        found = self._where("conflicts", "companions", lambda item: item["package"] == package)
+        return _first(found, lambda row: accepts(row.versions, version.partition("+")[0]))
 
     def compiled_for(self, package: str, base: str, release: str) -> Iterator[AbiRow]:
         """The releases of a package that are compiled for this release of another one, the newest first."""

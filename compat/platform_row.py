@@ -35,6 +35,32 @@ class ExtraRow(NamedTuple):
     note: str
 
 
+class ScriptRow(NamedTuple):
+    """An installation script that people pipe to a shell. File package.json, table scripts."""
+
+    id: str
+    addresses: tuple[str, ...]  # without "https://"
+    brings: str  # "driver", "" for nothing that a GPU stack is made of
+    instead: str  # what does the same without the driver; "" for nothing known
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class CompiledRow(NamedTuple):
+    """A package that needs nvcc. File package.json, table compiled."""
+
+    id: str  # the package
+    repositories: tuple[str, ...]  # owner/name of the source that an address names
+    when: str  # "install" from these addresses, "use" after any installation
+    unless: tuple[str, ...]  # packages that hold the compiled kernels
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class CardPlatformRow(NamedTuple):
     """The machines that cards sit in, where these are of one kind. File platform.json, table cards."""
 
@@ -124,7 +150,7 @@ class JetpackRow(NamedTuple):
 
 
 PLATFORM_TABLES: dict[str, dict[str, type]] = {
-    "package": {"names": NameRow, "extras": ExtraRow},
+    "package": {"names": NameRow, "extras": ExtraRow, "scripts": ScriptRow, "compiled": CompiledRow},
     "platform": {
         "cards": CardPlatformRow,
         "absent": AbsentRow,

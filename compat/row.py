@@ -350,6 +350,19 @@ class AbiRow(NamedTuple):
     note: str
 
 
+class CompanionRow(NamedTuple):
+    """What a release that has no rows of builds requires of a framework. File conflicts.json, table companions."""
+
+    id: str
+    package: str  # "torchvision"
+    versions: str  # PEP 440 specifier
+    needs: dict[str, str]  # distribution -> PEP 440 specifier, as its metadata has it
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class LibraryRow(NamedTuple):
     """The name that one of CUDA's libraries is asked for by. File libraries.json, table sonames."""
 
@@ -575,7 +588,7 @@ TABLES: dict[str, dict[str, type]] = {
         "wheels": CudnnWheelRow,
     },
     "libraries": {"sonames": LibraryRow, "tools": ToolRow, "asked": AskedRow},
-    "conflicts": {"known": ConflictRow, "abi": AbiRow},
+    "conflicts": {"known": ConflictRow, "abi": AbiRow, "companions": CompanionRow},
     "frameworks": {"traits": TraitsRow},
     "index": {
         "wheels": WheelIndexRow,

@@ -203,6 +203,7 @@ MAY_NAME_FRAMEWORKS = {
     "doctor/rules/theano_cudnn_unfit.py": "about Theano alone",
     "doctor/rules/theanorc_misconfigured.py": "about Theano alone",
     "doctor/rules/two_onnxruntimes.py": "about ONNX Runtime alone",
+    "doctor/rules/wheel_does_not_fit.py": "about wheels that are compiled for torch",
     "doctor/rules/wrong_nvcc_vs_torch_cuda.py": "about torch's extension builder alone",
     "doctor/commands/install/configure.py": "the settings of Theano and Keras",
     "doctor/probes/configuration.py": "the settings of Theano and Keras",

@@ -13,7 +13,7 @@ from doctor.cli._options import REPORT, FindingsFormat, Outputs, Redact, Text, T
 if TYPE_CHECKING:
     from doctor.commands.check.command import CheckSubject, ReportOptions
 
-_WHAT, _BUILD, _RULES, _FIX = "What to check", "Images and Dockerfiles", "Rules", "Fix"
+_WHAT, _BUILD, _RULES, _FIX = "What to check", "Images, Dockerfiles and lock files", "Rules", "Fix"
 
 
 def _what(*names: str, panel: str = _WHAT, **settings: Any) -> Any:
@@ -24,6 +24,7 @@ Python = Annotated[Texts, _what("--python", metavar="EXE", help="Interpreter or 
 Root = Annotated[Text, _what(metavar="DIR", help="A mounted image or container root.")]
 Image = Annotated[Text, _what(metavar="REF", help="A container image: an archive, a layout, a tar, FILE:NAME.")]
 Dockerfile = Annotated[Text, _what(metavar="FILE", help="A Dockerfile before it is built, or compose.yaml:SERVICE.")]
+Lock = Annotated[Text, _what(metavar="FILE", help="A lock file or requirements, before they are installed.")]
 Source = Annotated[
     Text,
     _what(
@@ -50,6 +51,11 @@ Platform = Annotated[str, _what(panel=_BUILD, metavar="OS/ARCH", help="Which ima
 Config = Annotated[
     str, _what(panel=_BUILD, metavar="FILE", help="The image's configuration, or the output of docker image inspect.")
 ]
+PythonVersion = Annotated[
+    str, _what("--python-version", panel=_BUILD, metavar="X.Y", help="Python that the lock file is read for: 3.12.")
+]
+Extras = Annotated[Texts, _what("--extra", panel=_BUILD, metavar="NAME", help="Extra of the lock file; repeatable.")]
+Groups = Annotated[Texts, _what("--group", panel=_BUILD, metavar="NAME", help="Group of the lock file; repeatable.")]
 NoCache = Annotated[bool, _what("--no-cache", panel=_BUILD, help="Read every layer of an image again.")]
 Only = Annotated[
     Texts,
@@ -81,6 +87,10 @@ def check(
     root: Root = None,
     image: Image = None,
     dockerfile: Dockerfile = None,
+    lock: Lock = None,
+    python_version: PythonVersion = "",
+    extras: Extras = None,
+    groups: Groups = None,
     target: Target = "",
     build_args: BuildArgs = None,
     platform: Platform = "",
@@ -116,16 +126,20 @@ def check(
     - the one that uv, pixi, poetry or hatch keeps here
     - that of python3 on PATH (on Windows: of py)
     """  # noqa: D301 - \b keeps click from joining the lines of a list
-    given = locals()  # the options have the names of the fields of `CheckSubject` and `ReportOptions`
+    _check(locals())
+
+
+def _check(given: dict[str, Any]) -> None:
+    """Run it: the options have the names of the fields of `CheckSubject` and `ReportOptions`."""
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
 
     others = ("fix", "yes")
     subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
     options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))
-    raise typer.Exit(_fix(subject, options, yes=yes) if fix else _check(subject, options))
+    raise typer.Exit(_fix(subject, options, yes=given["yes"]) if given["fix"] else _printed(subject, options))
 
 
-def _check(subject: CheckSubject, options: ReportOptions) -> int:
+def _printed(subject: CheckSubject, options: ReportOptions) -> int:
     from doctor.commands.check import command  # late, as in `check`
     from doctor.output.write import terminal_style
 

@@ -39,7 +39,7 @@ def place_of(finding: Finding, machine: Machine) -> Place | None:
     every finding about it.
     """
     found = [place for one in finding.evidence if (place := _place(one, machine)) is not None]
-    own = (Place(slashed(machine.name), 0),) if machine.kind == "dockerfile" else ()
+    own = (Place(slashed(machine.name), 0),) if machine.kind in {"dockerfile", "lock"} else ()
     return next((one for one in found if one.line), next(iter((*own, *found)), None))
 
 

@@ -16,7 +16,7 @@ from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.gpu_code import visible_gpus
 from doctor.rules.shared.products import known_product
 
-_NOTE = "planned, not installed"
+PLANNED = "planned, not installed"
 
 
 def parse_plan(texts: tuple[str, ...]) -> tuple[Spec, ...]:
@@ -32,16 +32,16 @@ def planned(facts: Facts, specs: tuple[Spec, ...], matrix: Matrix) -> Facts:
     environment = _environment(facts)
     frameworks = tuple(framework_of(spec, environment, facts, matrix) for spec in specs)
     held = environment._replace(
-        distributions=Seen(tuple(map(_distribution, frameworks)), _NOTE), frameworks=Seen(frameworks, _NOTE)
+        distributions=Seen(tuple(map(_distribution, frameworks)), PLANNED), frameworks=Seen(frameworks, PLANNED)
     )
     cudnn = facts.cudnn
     if isinstance(cudnn, Seen):
         cudnn = Seen(tuple(copy for copy in cudnn.value if not copy.environment), cudnn.how)
     return facts._replace(
-        environments=Seen((held,), _NOTE),
+        environments=Seen((held,), PLANNED),
         cudnn=cudnn,
-        loader=facts.loader._replace(predictions=Seen((), _NOTE)),
-        imports=Seen((), _NOTE),
+        loader=facts.loader._replace(predictions=Seen((), PLANNED)),
+        imports=Seen((), PLANNED),
     )
 
 
@@ -49,7 +49,7 @@ def _environment(facts: Facts) -> Environment:
     """The first environment that was looked at, emptied; a bare one where there is none."""
     found = value_or(facts.environments, ())
     if found:
-        return found[0]._replace(overlaps=Seen((), _NOTE))
+        return found[0]._replace(overlaps=Seen((), PLANNED))
     why = Unseen("no Python environment was found for the plan: name one with --python")
     return Environment(
         prefix="(planned)",
@@ -60,7 +60,7 @@ def _environment(facts: Facts) -> Environment:
         sites=why,
         distributions=why,
         frameworks=why,
-        overlaps=Seen((), _NOTE),
+        overlaps=Seen((), PLANNED),
         externally_managed=False,
     )
 
@@ -98,12 +98,12 @@ def framework_of(spec: Spec, environment: Environment, facts: Facts, matrix: Mat
     builds = [one.build for one in ranked(spec, where, matrix) if one.build is not None]
     here = [row for row in builds if where.os_family in row.os and where.arch in row.arch]
     if not builds:
-        return framework_of_no_row(spec, environment.prefix, _NOTE)
+        return framework_of_no_row(spec, environment.prefix, PLANNED)
     row = (here or builds)[0]
     default = _default(row, spec, facts, matrix)
     if default and default.build == "cpu" and not spec.build and spec.name == row.package:
         row = default
-    planned_one = framework_of_row(row, spec, environment.prefix, matrix, _NOTE)
+    planned_one = framework_of_row(row, spec, environment.prefix, matrix, PLANNED)
     return planned_one._replace(note=_note(row, default, planned_one, matrix))
 
 
@@ -118,12 +118,12 @@ def _default(row: FrameworkRow, spec: Spec, facts: Facts, matrix: Matrix) -> Fra
 def _note(row: FrameworkRow, default: FrameworkRow | None, framework: Framework, matrix: Matrix) -> str:
     """Return the note, with the index that serves the build if it is not the one that pip installs by itself."""
     if default and default.id == row.id:
-        return _NOTE
+        return PLANNED
     try:
         index = matrix.wheel_index(row.package, row.build, framework.version.partition("+")[0])
     except Uncovered:
-        return _NOTE
-    return f"{_NOTE}; this build comes from {index.url}"
+        return PLANNED
+    return f"{PLANNED}; this build comes from {index.url}"
 
 
 def _distribution(framework: Framework) -> Distribution:

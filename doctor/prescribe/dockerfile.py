@@ -10,6 +10,7 @@ from typing import Union
 
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
+from doctor.prescribe.corrected_line import corrected, manifest
 from installers.plan import Plan, Target
 from installers.render import commands
 from installers.render.comments import comment
@@ -26,7 +27,9 @@ _PLAIN = re.compile(r"[\w./:,+=@%-]*")
 
 
 def dockerfile_lines(plan: Plan, target: Target, facts: Facts) -> tuple[str, ...]:
-    """What to write at the end of the image's Dockerfile; comments alone where there is nothing but advice."""
+    """What to write at the end of the image's Dockerfile, or into its lines; comments where there is only advice."""
+    if facts.machine.kind in {"dockerfile", "lock"} and (lines_instead := corrected(plan, facts)):
+        return lines_instead
     given = {one.name: one.value for one in value_or(facts.configuration.variables, ())}
     lines: list[str] = []
     others = []
@@ -38,6 +41,10 @@ def dockerfile_lines(plan: Plan, target: Target, facts: Facts) -> tuple[str, ...
     typed = commands(plan._replace(steps=tuple(others)), target)
     if all(line.startswith("#") for line in typed):
         lines += typed
+    elif facts.machine.kind == "lock":
+        return manifest(plan, facts) or ("# change the project to this, and lock again:", *typed)
+    elif facts.machine.kind == "dockerfile":
+        lines += _run(typed)
     else:
         lines += [f"RUN bash -es <<'{_END}'", *typed, _END]
     if all(line.startswith("#") for line in lines) or (not others and lines[0].startswith("#")):
@@ -45,6 +52,13 @@ def dockerfile_lines(plan: Plan, target: Target, facts: Facts) -> tuple[str, ...
     if facts.machine.kind == "dockerfile":  # a line that fails is not mended by one after it
         return ("# instead of the lines that install it now:", *lines)
     return ("# at the end of the image's Dockerfile:", *lines)
+
+
+def _run(typed: tuple[str, ...]) -> list[str]:
+    """One RUN of all commands, the advice above it."""
+    told = [line for line in typed if line.startswith("#")]
+    done = " && \\\n    ".join(line for line in typed if not line.startswith("#"))
+    return [*told, *f"RUN {done}".split("\n")]
 
 
 def _env_lines(step: Variables, given: dict[str, str], facts: Facts) -> list[str]:

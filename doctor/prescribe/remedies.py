@@ -164,7 +164,8 @@ def _obstacle(one: Candidate, verdict: Verdict) -> str:
 
 
 def _remedy(one: Candidate, facts: Facts, court: RemedyVerifier | None) -> Remedy:
-    if facts.machine.kind in {"image", "dockerfile"} and value_or(facts.system.family, "") == "linux":
+    is_linux = value_or(facts.system.family, "") == "linux"
+    if facts.machine.kind == "lock" or (facts.machine.kind in {"image", "dockerfile"} and is_linux):
         from doctor.prescribe.dockerfile import dockerfile_lines  # late: only images have one
 
         return Remedy(one.plan.summary, one.need, one.plan, dockerfile_lines(one.plan, one.target, facts))

@@ -27,7 +27,7 @@ from doctor.rules.shared.builds import (
 )
 from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
+from doctor.rules.shared.subjects import LISTED_FRAMEWORKS, environment_of
 
 _NONE = CudaVersion(0, 0)  # of a build that is for no CUDA
 
@@ -157,7 +157,7 @@ def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Brea
     """
     environment = environment_of(framework, facts)
     own = distribution_of(framework, facts)
-    if own is None or own.kind != "wheel":
+    if own is None or own.kind != "wheel" or framework.is_planned:  # an installer brings them with it
         return
     there = {traits_of(one.name).id for one in installed(environment)}
     for asked in filter(None, map(pin, framework.requires.get())):
@@ -351,4 +351,4 @@ def _words(tag: str) -> str:
     return f"CUDA {cuda}" if cuda else {"cpu": "the CPU", "xpu": "Intel GPUs"}.get(tag, tag)
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)
+RULE = Rule(LISTED_FRAMEWORKS, check, blocks_verdict=False)

@@ -30,7 +30,9 @@ from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """A CPU build is BAD beside a GPU, unless another package brings the GPU code (JAX's plugins)."""
-    need_where(facts, "gpus")
+    image = _cuda_image(framework, facts)
+    if not image:
+        need_where(facts, "gpus")
     if value_or(facts.system.family, "") == "macos":
         raise NotApplicable("no framework is published with CUDA for macOS: a CPU build is all there is")
     if traits_of(framework.package).runs_on:
@@ -43,7 +45,25 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     user = _user(framework, facts)
     if user:
         return ok(f"{user} asks for it, and runs it on the CPU")
-    return _bad(framework, facts, matrix)
+    return _on_cuda_image(framework, image) if image else _bad(framework, facts, matrix)
+
+
+def _cuda_image(framework: Framework, facts: Facts) -> str:
+    """The base image with CUDA that a plan puts a CPU build on; "" if GPUs are given, or for another image."""
+    if "gpus" in facts.assumed or not isinstance(facts.dockerfile, Seen) or traits_of(framework.package).dependency:
+        return ""
+    base = facts.dockerfile.value.base
+    return base.image if base.release and base.variant else ""
+
+
+def _on_cuda_image(framework: Framework, image: str) -> Answer:
+    """Nobody needs that image for a CPU build: one of the two is a mistake."""
+    return bad(
+        f"{framework.label} is a CPU build: it does not use the CUDA of {image}",
+        Advice(f"{framework.pinned_at}: take the build for CUDA, or start from an image without CUDA"),
+        severity=Severity.WARNING,
+        evidence=(Evidence.of(framework.build, "built for the CPU only"),),
+    )
 
 
 def _plugin(framework: Framework, facts: Facts) -> str:

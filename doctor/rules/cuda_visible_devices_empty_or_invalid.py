@@ -11,6 +11,7 @@ from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.conditions import ask_for_gpus, container, variable, without_gpus
+from doctor.rules.shared.image import need_cuda_inside
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu
 
@@ -33,6 +34,10 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     The first entry that names no device ends it, and one that repeats a device empties it. Sources: CUDA Programming
     Guide, "CUDA Environment Variables"; pytorch/pytorch, torch/cuda/__init__.py, which repeats the driver's parser.
     """
+    setting = variable(facts, _NAME) if isinstance(facts.image, Seen) else None
+    if setting and not facts.machine.is_running and not _may_name(setting.value.split(",")[0].strip()):
+        need_cuda_inside(facts)
+        return _hidden(setting, f"its containers start with {_NAME}={setting.value}")
     need_gpu(facts)
     setting = variable(facts, _NAME)
     if setting is None:

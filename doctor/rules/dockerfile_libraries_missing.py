@@ -8,6 +8,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.need import Advice
 from compat.overlap import overlap
 from compat.row import FrameworkRow
+from compat.traits import traits_of
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase
 from doctor.model.facts.environment import Framework
@@ -52,9 +53,19 @@ def _of_system(facts: Facts, matrix: Matrix) -> list[tuple[Framework, FrameworkR
                 row = build_row(one, facts, matrix)
             except Uncovered:
                 continue
-            if row.libraries == "system" and (_FOR_GPUS.fullmatch(row.package) or row.package == "tensorflow"):
+            is_bare = one.pinned_at is not None and _extra_of(one) and not one.extras
+            if (row.libraries == "system" or is_bare) and (
+                _FOR_GPUS.fullmatch(row.package) or row.package == "tensorflow"
+            ):
                 found.append((one, row))
     return found
+
+
+def _extra_of(framework: Framework) -> str:
+    """The requirement with the extra that brings its libraries, "tensorflow[and-cuda]"; "" if it has none."""
+    asked = traits_of(framework.package).asked_as.get(framework.package, "")
+    has_wheels = any("extra" in one for one in value_or(framework.requires, ()))
+    return asked if "[" in asked and has_wheels else ""
 
 
 def _lacking(base: DockerfileBase, row: FrameworkRow) -> str:
@@ -85,13 +96,18 @@ def _instead(base: DockerfileBase, row: FrameworkRow, wanted: str, matrix: Matri
     return f"{base.source}: start from a runtime image of nvidia/cuda with {wanted}."
 
 
+def _with_extra(framework: Framework) -> str:
+    asked = _extra_of(framework)
+    return f"{framework.pinned_at}: write {asked}=={framework.version.partition('+')[0]}" if asked else ""
+
+
 def _bad(framework: Framework, row: FrameworkRow, base: DockerfileBase, lacks: str, matrix: Matrix) -> Answer:
     source = framework.pinned_at
     wanted = f"CUDA {_major(row.cuda)}" + (f" and cuDNN {_major(row.cudnn_accepts)}" if row.cudnn_accepts else "")
     return bad(
         f"{source} installs {framework.label}, which takes CUDA's libraries from the system, and {base.image} has no "
         f"{lacks}",
-        Advice(_instead(base, row, wanted, matrix)),
+        Advice(_with_extra(framework) or _instead(base, row, wanted, matrix)),
         evidence=(
             Evidence.at(source, f"{framework.label} asks for {wanted}"),
             Evidence.at(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),

@@ -32,7 +32,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         "; ".join(problems),
         *_needs(parts, environment),
-        evidence=tuple(Evidence(f"{one.name} {one.version}", file=one.metadata) for one in parts.values()),
+        evidence=tuple(Evidence.at(one.place, f"{one.name} {one.version}") for one in parts.values()),
         explains=tuple(_symptoms(environment)),
     )
 

@@ -30,7 +30,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{names} are installed together: they own the same files, and what is imported is a mixture",
         ChangePackages((f"{keep.name}=={keep.version}",), environment.interpreter, tuple(one.name for one in others)),
-        evidence=tuple(Evidence(f"{one.name} {one.version}", file=one.metadata) for one in found),
+        evidence=tuple(Evidence.at(one.place, f"{one.name} {one.version}") for one in found),
         explains=(
             *overwritten_among(environment, [one.name for one in found]),
             *(Symptom("framework-wants-other-cuda", f"{one.name} {one.version}") for one in others),

@@ -10,7 +10,7 @@ from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.builds import import_symptoms, installed
 from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
+from doctor.rules.shared.subjects import LISTED_FRAMEWORKS, environment_of
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -31,7 +31,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         *(InstallPackage(one.name, row.needs[one.name], environment.interpreter) for one in wrong),
         severity=Severity(row.severity),
         evidence=(
-            *(Evidence(f"{one.name} {one.version}", file=one.metadata) for one in wrong),
+            *(Evidence.at(one.place, f"{one.name} {one.version}") for one in wrong),
             Evidence(f"{row.package} {row.versions}: {row.source}", label=f"matrix, {row.id}"),
         ),
         explains=import_symptoms(framework) if row.severity == Severity.ERROR.value else (),
@@ -42,4 +42,4 @@ def _listed(needs: dict[str, str]) -> str:
     return ", ".join(f"{name}{specifier}" for name, specifier in needs.items())
 
 
-RULE = Rule(INSTALLED_FRAMEWORKS, check)
+RULE = Rule(LISTED_FRAMEWORKS, check)

@@ -74,7 +74,7 @@ def _bad(broken: list[Breach], environment: Environment, facts: Facts, matrix: M
         f"{(serious or broken)[0]}{more}",
         *(of_the_user([one.wheel for one in broken], environment) or _needs(broken, environment, facts, matrix)),
         severity=Severity.ERROR if serious else Severity.WARNING,
-        evidence=tuple(Evidence(str(one), file=one.wheel.metadata) for one in broken),
+        evidence=tuple(Evidence.at(one.wheel.place, str(one)) for one in broken),
         explains=tuple(symptom for one in serious for symptom in _symptoms(one)),
     )
 
@@ -124,7 +124,7 @@ def _left_bad(left: list[Distribution], environment: Environment, facts: Facts, 
         f"({', '.join(gone[:3])}{', ...' if len(gone) > 3 else ''})",
         *(of_the_user(left, environment) or (ChangePackages(tuple(anew), environment.interpreter, tuple(gone)),)),
         severity=Severity.WARNING,
-        evidence=tuple(Evidence(f"{one.name} {one.version}", file=one.metadata) for one in left),
+        evidence=tuple(Evidence.at(one.place, f"{one.name} {one.version}") for one in left),
     )
 
 

@@ -38,7 +38,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         f"{keep.name} and {', '.join(one.name for one in others)} are installed together: they own the same files, "
         "so that the CUDA provider may be missing",
         _need(keep, others, environment),
-        evidence=tuple(Evidence(f"{one.name} {one.version}", file=one.metadata) for one in (keep, *others)),
+        evidence=tuple(Evidence.at(one.place, f"{one.name} {one.version}") for one in (keep, *others)),
         explains=(
             *(Symptom(code, f"{one.name} {one.version}") for one in others for code in _OF_THE_OTHERS),
             *overwritten_among(environment, found),

@@ -23,6 +23,11 @@ _FRAMEWORK_ALONE = re.compile(r"([a-z-]+)/\1:(\d+\.\d+\.\d+)-gpu(?:-jupyter)?")
 _PYTHON = re.compile(r"python:(3\.\d+)(?:\.\d+)?(?:-.*)?")
 _SYSTEM = re.compile(r"(ubuntu|debian|rockylinux|almalinux|fedora):(\d+(?:\.\d+)?)(?:[.-].*)?")
 _ALPINE = re.compile(r"alpine(?::(\d+\.\d+)?.*)?|[a-z\d]+:(?:.+-)?alpine(\d+\.\d+)?")  # official images: no slash
+# Images that hold a Python, conda or uv, and no framework. An official image, which has no slash, holds none either.
+_WITHOUT_FRAMEWORK = re.compile(
+    r"(?:continuumio|condaforge)/(?:miniconda3|anaconda3|miniforge3|mambaforge)|mambaorg/micromamba"
+    r"|ghcr\.io/(?:astral-sh/uv|prefix-dev/pixi)|mcr\.microsoft\.com/devcontainers/(?:base|python|miniconda)"
+)
 _PLAIN = frozenset({"python", "ubuntu", "debian", "rockylinux", "almalinux", "fedora", "alpine"})
 
 
@@ -34,6 +39,7 @@ class Base(NamedTuple):
     python: str = ""  # "3.11"
     framework: str = ""  # a spec, named as the image is: "pytorch==2.9.1+cu128"
     distribution: tuple[str, str] = ("", "")  # id and release
+    is_known: bool = True  # whether its name tells which frameworks it holds
     is_plain: bool = False  # an official image of a system or of Python: without a variable of the loader
 
 
@@ -45,7 +51,7 @@ def base_of(name: str, source: Place) -> Base:
     if name == "scratch":
         return Base(told, False, is_plain=True)
     if is_open(name):
-        return Base(told, None)
+        return Base(told, None, is_known=False)
     if found := _CUDA.fullmatch(bare):
         told = told._replace(release=found[1], variant=found[2], system=found[3] or "")
         return Base(told, found[2] == "devel", distribution=_distribution(found[3] or ""))
@@ -66,7 +72,12 @@ def base_of(name: str, source: Place) -> Base:
             distribution=_alpine(alpine) if alpine else (identity, system[2] if system else ""),
             is_plain=True,
         )
-    return Base(told, None, distribution=_alpine(alpine) if alpine else ("", ""))
+    return Base(
+        told,
+        None,
+        distribution=_alpine(alpine) if alpine else ("", ""),
+        is_known="/" not in repository or bool(_WITHOUT_FRAMEWORK.fullmatch(repository)),
+    )
 
 
 _IDS = {"rockylinux": "rocky"}

@@ -57,7 +57,19 @@ def calls(text: str, known: Mapping[str, str]) -> Iterator[Call]:
         if isinstance(said, list) and said and all(isinstance(one, str) for one in said):
             yield Call(tuple(Word(one, 0) for one in said), {}, may_not_run=False, may_fail=False)
             return
-    yield from _Reader(text, 0, dict(known), 0).calls()
+    for call in _Reader(text, 0, dict(known), 0).calls():
+        yield from _inner(call, known)
+
+
+def _inner(call: Call, known: Mapping[str, str]) -> Iterator[Call]:
+    """The commands of `bash -c "..."` in place of the shell that runs them."""
+    given = [number for number, one in enumerate(call.words[:-1]) if re.fullmatch(r"-[a-z]*c", one.text)]
+    if call.program not in _SHELLS or not given:
+        yield call
+        return
+    script = call.words[given[0] + 1]
+    for one in _Reader(script.text, script.at, {**known, **call.given}, 1).calls():
+        yield one._replace(may_not_run=one.may_not_run or call.may_not_run, may_fail=one.may_fail or call.may_fail)
 
 
 class _Reader:

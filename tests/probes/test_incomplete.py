@@ -20,8 +20,9 @@ def looked(root: Path, record: str, installer: str = "pip", **changes: str) -> t
     info.mkdir(parents=True, exist_ok=True)
     (info / "RECORD").write_text(record)
     (info / "INSTALLER").write_text(f"{installer}\n")
-    one = Distribution(name="torch", version="2.9.1", site="/site", metadata=INFO, kind="wheel", hidden_by="")
-    return incomplete_among(RootHost(str(root)), (one._replace(**changes),), frozenset({"torch"})).get()
+    given = {"name": "torch", "version": "2.9.1", "site": "/site", "metadata": INFO, "kind": "wheel", "hidden_by": ""}
+    one = Distribution(**{**given, **changes})  # type: ignore[arg-type]
+    return incomplete_among(RootHost(str(root)), (one,), frozenset({"torch"})).get()
 
 
 def lay(root: Path, path: str, content: bytes) -> None:

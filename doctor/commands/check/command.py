@@ -28,6 +28,7 @@ class CheckSubject(NamedTuple):
 
     source: str | None = None  # a file that shows another machine: a saved report, a dump, a bug report
     dockerfile: str | None = None  # a file that is checked before it is built
+    lock: str | None = None  # a lock file or list of requirements
     image: str | None = None  # a container image
     root: str | None = None  # a directory with the files of another machine
     pythons: tuple[str, ...] = ()
@@ -39,6 +40,9 @@ class CheckSubject(NamedTuple):
     timeout_s: float = DRIVER_TIMEOUT_S  # that the driver may take to answer
     target: str = ""  # stage of the Dockerfile, "" for the last one
     build_args: tuple[str, ...] = ()  # NAME=VALUE, of its ARG lines
+    python_version: str = ""  # that a lock file is read for
+    extras: tuple[str, ...] = ()  # of the lock file's project
+    groups: tuple[str, ...] = ()
     platform: str = ""  # of the image; "" for this machine's
     assume_driver: str = ""  # the release of the driver that the image or root is to run on
     assume_gpus: tuple[str, ...] = ()  # the names of its GPUs
@@ -107,9 +111,9 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
 
         return report_of_file(subject.source, rules, matrix, started)
     policy = policy_of(subject.policy)
-    if subject.dockerfile is not None:
+    if subject.dockerfile is not None or subject.lock is not None:
         subject = _under(policy, subject, is_live=False)
-        seen = _of_dockerfile(subject, matrix)
+        seen = _of_lock(subject, matrix) if subject.lock is not None else _of_dockerfile(subject, matrix)
     else:
         subject = _under(policy, subject, is_live=machine.is_live)
         seen = _of_machine(subject, Snapshot(machine), matrix)
@@ -127,22 +131,44 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
 # By the subject's field: the fields that do not go with it, and the message about the first that was given.
 _OF_A_MACHINE = ("pythons", "root", "image", "config", "deep", "frameworks", "expect_gpu")
 _OF_A_BUILD = dict.fromkeys(("target", "build_args"), "{} is for --dockerfile: give it, too")
-_OF_AN_IMAGE = {**_OF_A_BUILD, "platform": "{} chooses among the images of --image"}
+_OF_A_LOCK = dict.fromkeys(("python_version", "extras", "groups"), "{} is for --lock: give it, too")
+_OF_AN_IMAGE = {**_OF_A_BUILD, **_OF_A_LOCK, "platform": "{} chooses among the images of --image"}
 _OF_THIS_MACHINE = {"expect_gpu": "{} is about this machine: files do not show its GPU; --assume-gpu names one"}
 _REFUSED = {
     "source": dict.fromkeys(
-        (*_OF_A_MACHINE, "dockerfile", *_OF_A_BUILD, "platform", "assume_driver", "assume_gpus", "policy"),
+        (
+            *_OF_A_MACHINE,
+            "dockerfile",
+            "lock",
+            *_OF_A_BUILD,
+            *_OF_A_LOCK,
+            "platform",
+            "assume_driver",
+            "assume_gpus",
+            "policy",
+        ),
         "--from is about the machine that the file shows; {} does not go with it",
     ),
     "dockerfile": dict.fromkeys(
-        _OF_A_MACHINE, "--dockerfile is about the image that the file describes; {} does not go with it"
+        (*_OF_A_MACHINE, "lock", *_OF_A_LOCK),
+        "--dockerfile is about the image that the file describes; {} does not go with it",
     ),
-    "image": {**_OF_A_BUILD, **_OF_THIS_MACHINE, "root": "--image and {}: give one of them"},
+    "lock": dict.fromkeys(
+        (*_OF_A_MACHINE, *_OF_A_BUILD), "--lock is about what the file installs; {} does not go with it"
+    ),
+    "image": {**_OF_A_BUILD, **_OF_A_LOCK, **_OF_THIS_MACHINE, "root": "--image and {}: give one of them"},
     "root": {**_OF_AN_IMAGE, **_OF_THIS_MACHINE},
     "": {**_OF_AN_IMAGE, "config": "{} is the configuration of --image or --root: give one of them, too"},
 }
 # Options that have not the name of their field.
-_OPTIONS = {"pythons": "python", "frameworks": "framework", "build_args": "build-arg", "assume_gpus": "assume-gpu"}
+_OPTIONS = {
+    "pythons": "python",
+    "frameworks": "framework",
+    "build_args": "build-arg",
+    "extras": "extra",
+    "groups": "group",
+    "assume_gpus": "assume-gpu",
+}
 
 
 def host_for(subject: CheckSubject) -> Host:
@@ -152,7 +178,7 @@ def host_for(subject: CheckSubject) -> Host:
     for field, message in _REFUSED[named].items():
         if getattr(given, field) != CheckSubject._field_defaults[field]:
             raise BadRequest(message.format("--" + _OPTIONS.get(field, field.replace("_", "-"))))
-    if named in {"source", "dockerfile"} or not (named == "image" or subject.config):
+    if named in {"source", "dockerfile", "lock"} or not (named == "image" or subject.config):
         return host_of(subject.root)
     from doctor.image.open import machine_of_image  # late: only a check of an image pays for it
 
@@ -178,6 +204,11 @@ def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observatio
     if not 0 < subject.timeout_s < float("inf"):
         raise BadRequest("--timeout: a number of seconds above 0")
     request = ProbeRequest(subject.pythons, subject.deep, subject.timeout_s)
+    if not subject.frameworks and host.kind == "image":
+        from doctor.commands.check.selected import by_selection  # late: few checks are of an image
+
+        facts = look(host, request)
+        return Observation(facts, host, lambda answers: by_selection(answers, facts))
     if not subject.frameworks:
         return Observation(look(host, request), host)
     from doctor.planned.planned import parse_plan, planned  # late: an ordinary check has no plan
@@ -191,6 +222,22 @@ def _of_dockerfile(subject: CheckSubject, matrix: Matrix) -> Observation:
     from doctor.commands.dockerfile.command import as_shown, facts_of_file  # late: few checks are of a Dockerfile
 
     facts = facts_of_file(subject.dockerfile or "", subject.target, subject.platform, subject.build_args, matrix)
+    return Observation(facts, revise=lambda answers: tuple(as_shown(one, facts) for one in answers))
+
+
+def _of_lock(subject: CheckSubject, matrix: Matrix) -> Observation:
+    """Read what the file selects for a platform; what no lock file can show is left open."""
+    from doctor.commands.dockerfile.command import as_shown  # late: few checks are of a lock file
+    from doctor.commands.lock.command import LockRequest, facts_of_lock
+
+    asked = LockRequest(
+        subject.lock or "",
+        platform=subject.platform,
+        python=subject.python_version,
+        extras=subject.extras,
+        groups=subject.groups,
+    )
+    facts = facts_of_lock(asked, matrix)
     return Observation(facts, revise=lambda answers: tuple(as_shown(one, facts) for one in answers))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from doctor.commands.check.stack import stack_lines
 from doctor.diagnose import NO_GPU
-from doctor.model.facts.seen import Seen, Unseen
+from doctor.model.facts.seen import Seen, Unseen, value_or
 from doctor.model.finding import Finding, Report, Severity, Status
 from doctor.output.document import TextStyle
 from doctor.output.page import Page, as_windows_writes, show_remedies
 
 _NO_FRAMEWORK = "No GPU framework in the Python environment"
+_NO_PLANNED = "No line that was read installs a GPU framework"
 _NO_PYTHON = "No Python environment found"
 _OPEN = "Some checks could not run"
 _WITHOUT_GPU = "No fault found in the files"
@@ -88,6 +89,9 @@ def _nothing_to_judge(report: Report) -> str:
     environments = report.facts.environments
     if isinstance(environments, Unseen):
         return ""
+    if report.facts.machine.kind in {"dockerfile", "lock"}:
+        has_some = any(value_or(one.frameworks, ()) for one in environments.value)
+        return "" if has_some else _NO_PLANNED
     if not environments.value:
         return _NO_PYTHON
     seen = (one.frameworks for one in environments.value)

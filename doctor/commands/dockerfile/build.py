@@ -6,7 +6,7 @@ Source: the Dockerfile reference ("FROM", "ARG", "ENV", "COPY --from", "ONBUILD"
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from compat.base.record import NamedTuple
 from doctor.commands.dockerfile.context import Context, Copied
@@ -83,10 +83,15 @@ class Dockerfile:
         self.stages = tuple(self._stages(script))
         self._named = {one.name: one.number for one in self.stages if one.name}
         self.used: dict[int, Built] = {}  # every stage that the target needs
+        self._lines = {number: line for one in script.instructions for number, line in _lines_of(one, script.escape)}
 
     def source(self, one: Instruction, at: int = 0) -> Place:
         """File and line of a character of an instruction."""
         return Place(self._name, one.line_at(at))
+
+    def line(self, place: Place) -> str:
+        """A line as it is written, of the file or of one of the context; "" for any other."""
+        return self._lines.get(place.line, "") if place.file == self._name else self._context.line(place)
 
     def _words(self, one: Instruction, text: str) -> list[tuple[int, str]]:
         """Raises DockerfileError where BuildKit does: at the end of the instruction it still looks for a quote."""
@@ -202,6 +207,12 @@ class Dockerfile:
         elif one.keyword in {"COPY", "ADD"}:
             self._copy(one, built, stage)
 
+    def _is_environment(self, flags: Mapping[str, str], sources: list[str], stage: Stage) -> bool:
+        """Whether COPY takes Python environments of another stage alone, which hold no libraries of the system."""
+        number = self._earlier(flags.get("from", ""), stage.number)
+        places = {one.environment for one in self.used[number].ran.pinned} if number is not None else set()
+        return all(one.rstrip("/") in places and one.startswith("/") for one in sources)
+
     def _env(self, one: Instruction, built: Built) -> None:
         known = built.known
         if built.base.is_plain:
@@ -232,7 +243,9 @@ class Dockerfile:
             return
         *sources, to = said
         is_local = "from" not in flags and not any("://" in text or _MAY_BRING.search(text) for text in sources)
-        if not is_local or re.match(r"/(?:usr|opt|lib|etc)\b", to):
+        if not self._is_environment(flags, sources, stage) and (
+            not is_local or re.match(r"/(?:usr|opt|lib|etc)\b", to)
+        ):
             built.ran.may_bring.append(DockerfileLine(f"copies to {shown(to)}", self.source(one)))
         for text in sources:
             if _NO_DRIVER.search(text) and "stubs/" not in text:
@@ -251,6 +264,16 @@ class Dockerfile:
             and any("cuda" in text or is_open(text) or text == "/" for text in sources)
         ):
             built.ran.nvcc = None
+
+
+def _lines_of(one: Instruction, escape: str) -> Iterator[tuple[int, str]]:
+    """The lines of a RUN, with what the parser takes away: the keyword, and the sign that the line goes on."""
+    ends = (*one.starts[1:], len(one.text))
+    parts = list(zip(one.numbers, one.starts, ends, strict=True)) if one.keyword == "RUN" else []
+    for place, (number, start, end) in enumerate(parts):
+        text = one.text[start:end].rstrip("\n").rstrip()
+        goes_on = place + 1 < len(parts) and "<<" not in one.text
+        yield number, ("" if place else "RUN ") + text.lstrip(" " * (not place)) + (f" {escape}" if goes_on else "")
 
 
 def _unlike(value: str, source: Place) -> DockerfileLine | None:

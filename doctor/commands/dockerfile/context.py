@@ -14,6 +14,7 @@ import re
 import stat
 
 from compat.base.record import NamedTuple
+from doctor.model.facts.seen import Place
 from doctor.script.expand import is_open
 from doctor.script.parse import FILE_AT_MOST_BYTES
 from doctor.script.shell import Call
@@ -59,6 +60,12 @@ class Context:
             return [pattern]
         found = glob.iglob(os.path.join(glob.escape(self._inside), pattern.lstrip("/")))
         return [os.path.relpath(one, self._inside) for one in itertools.islice(found, _MATCHES_AT_MOST)]
+
+    def line(self, place: Place) -> str:
+        """A line of a file that was read, by how evidence names it; "" for any other."""
+        text = next((text for name, text in self._read.items() if text and self.shown(name) == place.file), "")
+        lines = text.splitlines()
+        return lines[place.line - 1] if 0 < place.line <= len(lines) else ""
 
     def text(self, name: str) -> str | None:
         """What a file of it holds, None for what is not there, is no file, or is too large."""

@@ -11,21 +11,31 @@ from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.build import default_build, gpu_packages
 from compat.matrix import Matrix
+from compat.platform_row import CompiledRow, ScriptRow, SystemRow
+from compat.row import FrameworkRow
 from compat.spec import Spec, parse_spec
 from compat.traits import traits_of
 from compat.version import CudaVersion
 from doctor.commands.dockerfile.build import Built, Dockerfile, Stage
 from doctor.commands.dockerfile.compose import Service
+from doctor.commands.dockerfile.installed import Held, Places, holds_in, version_of
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts, Machine
-from doctor.model.facts.dockerfile import DockerfileAsked, DockerfileCompile, DockerfileFacts, DockerfileTree
+from doctor.model.facts.dockerfile import (
+    DockerfileAsked,
+    DockerfileCompile,
+    DockerfileFacts,
+    DockerfileLine,
+    DockerfileTree,
+)
 from doctor.model.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
 from doctor.model.facts.image import ImageFacts
 from doctor.model.facts.loader import FoundBy, LoaderFacts, SearchDir
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, WhyNot, all_unseen, value_or
 from doctor.model.facts.system import SystemFacts, common_machine
 from doctor.model.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
-from doctor.planned.planned import framework_of
+from doctor.planned.framework_from_row import framework_of_row
+from doctor.planned.planned import PLANNED, framework_of
 from doctor.probes import independent_unseen
 from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.products import known_product
@@ -68,10 +78,15 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
         image=Seen(_image(built), Place(asked.name)),
         dockerfile=_HIDDEN,
     )
-    told = told._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
+    told = _with_scripts(told, built, matrix)._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
+    told = _with_sources(told, asked.dockerfile, matrix)
+    environments, unjudged = _environments(built, bare, matrix)
+    told = told._replace(unjudged=(*told.unjudged, *unjudged), uses=tuple(_uses(environments, built, matrix)))
+    places = {one.source for one in built.ran.pinned}
+    lines = tuple(DockerfileLine(asked.dockerfile.line(one), one) for one in sorted(places))
+    told = told._replace(python=_python(built, matrix), lines=lines)
     return bare._replace(
-        environments=Seen(tuple(_environments(built, bare, matrix)), Place(asked.name)),
-        dockerfile=Seen(told, Place(asked.name)),
+        environments=Seen(tuple(environments), Place(asked.name)), dockerfile=Seen(told, Place(asked.name))
     )
 
 
@@ -181,14 +196,7 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         cuda = ".".join(base.release.split(".")[:2])
         trees = (DockerfileTree(f"the base image {base.image}", base.source, cuda), *trees)
     compiles = tuple(
-        DockerfileCompile(
-            one.command,
-            one.source,
-            Unseen(f"whether {each.base.told.image} or a line before {one.source} brings nvcc is not known")
-            if one.nvcc is None
-            else Seen(one.nvcc, each.base.told.source),
-            each.base.told,
-        )
+        _compile(one.command, one.source, one.nvcc, each)
         for _, each in sorted(dockerfile.used.items())
         for one in each.ran.compiles
     )
@@ -202,7 +210,72 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         caches=tuple(ran.caches),
         unread=tuple(ran.unread),
         may_bring=(*ran.may_bring, *ran.unread),
+        wheels=tuple(DockerfileLine(_file(one.text), one.source) for one in ran.addresses if _is_wheel(one.text)),
+        unjudged=(*_of_base(built), *ran.unjudged),
     )
+
+
+def _is_wheel(text: str) -> bool:
+    return _file(text).endswith(".whl") and "*" not in text
+
+
+def _file(text: str) -> str:
+    return text.partition("#")[0].rpartition("/")[2].replace("%2B", "+")
+
+
+def _with_scripts(told: DockerfileFacts, built: Built, matrix: Matrix) -> DockerfileFacts:
+    """What scripts bring that a shell reads from an address, where a row knows them."""
+    rows: tuple[ScriptRow, ...] = matrix.rows("package", "scripts")
+    for one in built.ran.piped:
+        address = one.what.partition("://")[2]
+        row = next((row for row in rows if address.startswith(row.addresses)), None)
+        if row is None:
+            unread = DockerfileLine(f"runs the script of {one.what}", one.source)
+            told = told._replace(unread=(*told.unread, unread))
+        elif row.brings == "driver":
+            driver = DockerfileLine(f"the script of {address}", one.source, row.instead)
+            told = told._replace(drivers=(*told.drivers, driver))
+    return told
+
+
+def _with_sources(told: DockerfileFacts, dockerfile: Dockerfile, matrix: Matrix) -> DockerfileFacts:
+    """Sources that nvcc compiles, in every stage; what no row knows was not read."""
+    rows: tuple[CompiledRow, ...] = matrix.rows("package", "compiled")
+    compiles, unjudged = list(told.compiles), list(told.unjudged)
+    for _, stage in sorted(dockerfile.used.items()):
+        for one in stage.ran.addresses:
+            text = one.text.lower()
+            if any(f"/{each}" in text for row in rows if row.when == "install" for each in row.repositories):
+                compiles.append(_compile(f"pip install {one.text}", one.source, one.nvcc, stage))
+            elif not _is_wheel(one.text):
+                unjudged.append(DockerfileLine(f"installs {one.text[:80]}", one.source))
+    return told._replace(compiles=tuple(compiles), unjudged=tuple(unjudged))
+
+
+def _compile(command: str, source: Place, nvcc: bool | None, stage: Built) -> DockerfileCompile:
+    why = f"whether {stage.base.told.image} or a line before {source} brings nvcc is not known"
+    return DockerfileCompile(
+        command, source, Unseen(why) if nvcc is None else Seen(nvcc, stage.base.told.source), stage.base.told
+    )
+
+
+def _uses(environments: list[Environment], built: Built, matrix: Matrix) -> Iterator[DockerfileCompile]:
+    """Packages that call nvcc when they are used, where no package beside them holds what it compiles."""
+    rows: tuple[CompiledRow, ...] = matrix.rows("package", "compiled")
+    for each in environments:
+        there = {one.name: one for one in value_or(each.distributions, ())}
+        for row in rows:
+            if row.when == "use" and row.id in there and not there.keys() & {*row.unless}:
+                one = there[row.id]
+                yield _compile(
+                    f"{one.name} {one.version}", one.pinned_at or built.base.told.source, built.ran.nvcc, built
+                )
+
+
+def _of_base(built: Built) -> Iterator[DockerfileLine]:
+    base = built.base
+    if not base.is_known:
+        yield DockerfileLine(f"starts from {base.told.image}, whose contents are unknown", base.told.source)
 
 
 def _on_musl(dockerfile: Dockerfile, facts: Facts) -> Iterator[DockerfileAsked]:
@@ -217,100 +290,90 @@ def _on_musl(dockerfile: Dockerfile, facts: Facts) -> Iterator[DockerfileAsked]:
             except (GpudoctorError, NoSuchName):
                 continue
             is_there = any(spec.name in name for name in each.ran.apk)
-            if "conda" not in one.environment and not is_there and _holds(marker.strip(), each.base.python, facts):
+            if "conda" not in one.environment and not is_there and holds_in(marker.strip(), each.base.python, facts):
                 yield DockerfileAsked(spec.name, spec.versions, one.source, each.base.told)
 
 
-class _Held(NamedTuple):
-    """A pin that counts."""
+def _python(built: Built, matrix: Matrix) -> str:
+    """Return the Python that pip of the image belongs to, "3.12"; "" if no line tells it."""
+    pythons = built.ran.pythons
+    if built.base.python:
+        return "" if pythons else built.base.python
+    if len(pythons) == 1 and (only := next(iter(pythons))):
+        return f"3.{only}"
+    own = _default_python("-".join(built.base.distribution), matrix)
+    return own if pythons <= {"", own.partition(".")[2]} else ""
 
-    spec: Spec
-    source: Place
-    cuda: str  # by what conda is asked for beside it
-    before: str = ""  # another pin of the package that a line before gives, as pip and uv put the later in its place
+
+def _default_python(system: str, matrix: Matrix) -> str:
+    rows: tuple[SystemRow, ...] = matrix.rows("platform", "systems")
+    named = next((row.pythons for row in rows if row.id == system and row.pythons), {})
+    return next((python for python, packages in named.items() if packages.startswith(("python3-", "python3 "))), "")
 
 
-def _environments(built: Built, facts: Facts, matrix: Matrix) -> list[Environment]:
-    """One for each place that lines install into, with what they pin; the last pin of a package counts."""
-    places: dict[str, dict[str, _Held]] = {}
+def _environments(built: Built, facts: Facts, matrix: Matrix) -> tuple[list[Environment], list[DockerfileLine]]:
+    """Return one environment for each place that lines install into, and the lines that could not be judged."""
     pinned = [*built.ran.pinned]
     if built.base.framework:
-        pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source))
+        pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source, is_base=True))
+    placed = [one if one.environment else one._replace(environment=one.active) for one in pinned]
+    python = Seen(_python(built, matrix), built.base.told.source)
+    found, unjudged = planned_environments(placed, python, facts, matrix)
+    names = _selected([one.prefix for one in found], built)
+    return [one for one in found if one.prefix in names], unjudged
+
+
+def planned_environments(
+    pinned: list[Pinned], python: Seen[str], facts: Facts, matrix: Matrix
+) -> tuple[list[Environment], list[DockerfileLine]]:
+    """Return what requirements install, by environment, and the lines that could not be judged.
+
+    `python` is that of environments which do not name theirs, "3.12"; "" if unknown.
+    """
+    places = Places(python.value, facts, matrix)
     for one in pinned:
-        python = built.base.python if not one.environment else ""
-        _put(places, one, python, facts, matrix)
-    return [_environment(place, dict(held), built, facts, matrix) for place, held in places.items()]
+        places.put(one)
+    names = dict.fromkeys([*places.held, *places.others])
+    found = [_environment(name, places, facts, matrix) for name in names]
+    told = (
+        one._replace(python=Seen(one.python.value, python.how)) if isinstance(one.python, Seen) else one
+        for one in found
+    )
+    return list(told), places.unjudged
 
 
-def _put(places: dict[str, dict[str, _Held]], one: Pinned, python: str, facts: Facts, matrix: Matrix) -> None:
-    """A framework without one exact release is whatever the day of the build brings: nothing can be said of it."""
-    text, _, marker = one.spec.partition(";")
-    holds = _holds(marker.strip(), python, facts)
-    try:
-        spec = known_product(parse_spec(text))
-    except (GpudoctorError, NoSuchName):
-        return
-    if holds is False:
-        return
-    held = places.setdefault(one.environment if not is_open(one.environment) else "", {})
-    earlier = held.pop(spec.name, None)
-    if not spec.extras and not spec.build and spec.name not in gpu_packages(spec.name):
-        return  # jax and onnxruntime alone are for the CPU: their GPU code is in another package
-    is_exact = spec.versions.startswith("==") and not set(spec.versions[2:]) & set("*,=<>!~")
-    if is_open(one.spec) or not is_exact or holds is None:
-        return
-    if traits_of(spec.name).tagged and not spec.build and one.tool != "conda":
-        build = one.build if one.build != "" else _default(spec, facts, matrix)
-        if not build:
-            return
-        spec = spec._replace(build=build)
-    is_there = earlier is not None and earlier.spec.versions == spec.versions and not one.is_anew
-    if earlier and is_there and not parse_spec(text).build:  # of another index: pip and uv leave what is installed
-        held[spec.name] = earlier
-        return
-    before = f"{earlier.spec} of {earlier.source}" if earlier and earlier.spec != spec else ""
-    held[spec.name] = _Held(spec, one.source, one.cuda, before)
+def _selected(names: list[str], built: Built) -> list[str]:
+    """The environment whose programs ENV PATH puts first; all of them if it names none that holds a package."""
+    for folder in built.env.get("PATH", "").split(":"):
+        place = folder.removesuffix("/bin")
+        if place in names and place.startswith("/") and folder.endswith("/bin"):
+            return [place]
+    return names
 
 
-def _holds(marker: str, python: str, facts: Facts) -> bool | None:
-    """Whether a requirement's marker holds in the image; None where a Python decides that is not known."""
-    if not marker:
-        return True
-    if not python and ("python" in marker or "implementation" in marker):
-        return None
-    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
-
-    family = value_or(facts.system.family, "")
-    values = {
-        "platform_system": family.capitalize(),
-        "sys_platform": family,
-        "os_name": "posix",
-        "platform_machine": value_or(facts.system.machine, ""),
-        "python_version": python,
-        "python_full_version": python,
-        "extra": "",
+def _frameworks(places: Places, name: str, matrix: Matrix) -> dict[str, Held]:
+    """Leave out what is only a front, as jax is: its build is in another package."""
+    held = places.held.get(name, {})
+    return {
+        package: one
+        for package, one in held.items()
+        if one.spec.extras or one.spec.build or package in gpu_packages(package) or _has_cpu_build(package, matrix)
     }
-    try:
-        return Marker(marker).evaluate(values)
-    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, RecursionError):  # of brackets in brackets
-        return None
 
 
-def _default(spec: Spec, facts: Facts, matrix: Matrix) -> str:
-    """Return the build that pip installs without an index of its own; "" if no row says which one."""
-    row = default_build(spec.name, spec.versions[2:], *platform_of(facts), matrix)
-    return row.build if row else ""
+def _has_cpu_build(package: str, matrix: Matrix) -> bool:
+    return matrix.has(package) and any(row.build == "cpu" for row in matrix.rows(package, "builds"))
 
 
-def _environment(place: str, held: dict[str, _Held], built: Built, facts: Facts, matrix: Matrix) -> Environment:
-    python = built.base.python
+def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> Environment:
+    held, python = _frameworks(places, place, matrix), places.python_of(place)
     prefix = shown(place) or _PYTHON
     bare = Environment(
         prefix=prefix,
         asked_by="the Dockerfile",
         interpreter=f"{prefix}/bin/python" if prefix.startswith("/") else _PYTHON,
         kind="conda" if any(one.cuda for one in held.values()) else "venv",
-        python=Seen(python, built.base.told.source) if python and not place else _HIDDEN,
+        python=Seen(python, "the plan") if python else _HIDDEN,
         sites=_HIDDEN,
         distributions=_HIDDEN,
         frameworks=_HIDDEN,
@@ -321,37 +384,96 @@ def _environment(place: str, held: dict[str, _Held], built: Built, facts: Facts,
         incomplete=_HIDDEN,
     )
     found = tuple(_by_conda(one, prefix) if one.cuda else _pinned(one, bare, facts, matrix) for one in held.values())
+    found += tuple(_companions(places.others.get(place, {}), prefix, matrix))
+    plain = {**places.held.get(place, {}), **places.others.get(place, {})}
     listed = tuple(
-        Distribution(name=one.package, version=one.version, site="", metadata="", kind="wheel", hidden_by="")
+        Distribution(
+            name=one.package,
+            version=one.version,
+            site="",
+            metadata="",
+            kind="wheel",
+            hidden_by="",
+            pinned_at=one.pinned_at,
+        )
         for one in found
+    ) + tuple(
+        Distribution(
+            name=name,
+            version=one.version,
+            site="",
+            metadata="",
+            kind="wheel",
+            hidden_by="",
+            pinned_at=one.source,
+        )
+        for name, one in plain.items()
+        if name not in {each.package for each in found}
     )
     return bare._replace(frameworks=Seen(found, "its pins"), distributions=Seen(listed, "its pins"))
 
 
-def _pinned(one: _Held, bare: Environment, facts: Facts, matrix: Matrix) -> Framework:
+def _pinned(one: Held, bare: Environment, facts: Facts, matrix: Matrix) -> Framework:
     """The build that a pin means; its facts are the row's, and cited by the line that asks for it."""
-    made, source = framework_of(one.spec, bare, facts, matrix), one.source
+    source, row = one.source, _cpu_row(one.spec, facts, matrix)
+    made = (
+        framework_of_row(row, one.spec, bare.prefix, matrix, PLANNED)
+        if row
+        else framework_of(one.spec, bare, facts, matrix)
+    )
     cited: dict[str, Any] = {
         name: Seen(value.value, source._replace(label=f"{source}; {value.how}"))
         for name in ("build", "cuda", "cudnn", "targets", "requires")
         if isinstance(value := getattr(made, name), Seen)
     }
-    instead = f", in place of {one.before}" if one.before else ""
-    return made._replace(note=f"pinned in {source}{instead}", pinned_at=source, **cited)
+    instead = f", in place of {one.before} of {one.before_at}" if one.before else ""
+    how = "today's release, by" if one.asked_as else "pinned in"
+    return made._replace(
+        note=f"{how} {source}{instead}",
+        pinned_at=source,
+        asked_as=one.asked_as,
+        from_index=one.from_index,
+        brought_by=one.brought_by,
+        extras=one.spec.extras,
+        in_place_of=f"{one.before.name} {version_of(one.before)}" if one.before else "",
+        **cited,
+    )
 
 
-def _by_conda(one: _Held, prefix: str) -> Framework:
-    """A build of conda's, of which no row speaks: its CUDA is the one that is pinned beside it."""
+def _cpu_row(spec: Spec, facts: Facts, matrix: Matrix) -> FrameworkRow | None:
+    """The build of a package that another one serves for GPUs, as onnxruntime; None for any other package."""
+    if spec.extras or spec.build or spec.name in gpu_packages(spec.name):
+        return None
+    return default_build(spec.name, spec.versions[2:], *platform_of(facts), matrix)
+
+
+def _companions(others: dict[str, Held], prefix: str, matrix: Matrix) -> Iterator[Framework]:
+    """What works on a framework and has no rows of builds: its requirement on that is known."""
+    for name, one in others.items():
+        row = matrix.companion(name, one.spec.versions[2:])
+        if row and traits_of(name).runs_on in row.needs:
+            requires = tuple(f"{each}{versions}" for each, versions in row.needs.items())
+            yield _bare(one, prefix)._replace(requires=Seen(requires, f"matrix, {row.id}"))
+
+
+def _bare(one: Held, prefix: str) -> Framework:
+    """A package of which only its line is known."""
     return Framework(
         package=one.spec.name,
-        version=one.spec.versions[2:],
+        version=one.version,
         path="",
-        build=_HIDDEN,
-        cuda=Seen(CudaVersion.parse(".".join(one.cuda.split(".")[:2])), one.source),
+        build=Seen(one.spec.build, one.source) if one.spec.build else _HIDDEN,
+        cuda=_HIDDEN,
         cudnn=_HIDDEN,
         targets=_HIDDEN,
         requires=_HIDDEN,
         environment=prefix,
-        note=f"pinned in {one.source}, by conda",
+        note=f"pinned in {one.source}",
         pinned_at=one.source,
     )
+
+
+def _by_conda(one: Held, prefix: str) -> Framework:
+    """A build of conda's, of which no row speaks: its CUDA is the one that is pinned beside it."""
+    cuda = Seen(CudaVersion.parse(".".join(one.cuda.split(".")[:2])), one.source)
+    return _bare(one, prefix)._replace(cuda=cuda, note=f"pinned in {one.source}, by conda")

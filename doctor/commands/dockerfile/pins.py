@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from compat.base.record import NamedTuple
-from doctor.script.expand import is_open
+from doctor.script.expand import OPEN, is_open
 from doctor.script.shell import Call, Word
 
 _SYSTEM = frozenset({"apt-get", "apt", "aptitude", "dnf", "microdnf", "yum", "tdnf", "zypper", "apk"})
@@ -50,6 +50,14 @@ _WITH_VALUE = frozenset(
         "--torch-backend",
         "--index-strategy",
         "--src",
+        "-e",
+        "--editable",
+        "-P",
+        "--upgrade-package",
+        "--group",
+        "-G",
+        "--source",
+        "--extra",
         "--override",
         "--build-constraint",
         "--config-settings",
@@ -64,7 +72,22 @@ _WITH_VALUE = frozenset(
         "--file",
     ]
 )
-_INDEXES = frozenset({"-i", "--index-url", "--extra-index-url", "--index", "--default-index", "-f", "--find-links"})
+MAIN_INDEXES = frozenset({"-i", "--index-url", "--default-index"})  # they replace the default index
+_INDEXES = MAIN_INDEXES | {"--extra-index-url", "--index", "-f", "--find-links"}
+_MAIN_VARIABLES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
+_MORE_VARIABLES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX")
+_UPGRADES = frozenset({"-U", "--upgrade", "-P", "--upgrade-package"})
+# Tools that add a package to a project and install it: what stands before the package names.
+_ADDS = {"uv": "add", "poetry": "add", "pdm": "add", "pipenv": "install", "rye": "add"}
+# Commands that install what a lock file or a project lists.
+_LOCKED = {
+    "uv": ("sync",),
+    "poetry": ("install", "sync"),
+    "pdm": ("install", "sync"),
+    "pipenv": ("install", "sync"),
+    "pixi": ("install",),
+    "conda-lock": ("install",),
+}
 _ANEW = frozenset({"--force-reinstall", "-I", "--ignore-installed", "--reinstall"})
 _TAG = re.compile(r"cu\d+|cpu|rocm[\d.]+|xpu")
 
@@ -80,6 +103,24 @@ class Pins(NamedTuple):
     files: tuple[Word, ...] = ()  # of requirements; for conda, of an environment
     constraints: tuple[Word, ...] = ()
     is_anew: bool = False  # whatever is there already
+    has_main: bool = False  # an index in place of the default one
+    is_upgrade: bool = False  # the newest release in place of one that would do
+    others: tuple[Word, ...] = ()  # addresses, paths and wheels, which name no release
+
+    def tags(self, more: tuple[str, ...], *, has_main: bool, is_whole: bool) -> tuple[str, ...] | None:
+        """Return the tags of the indexes that it reads, "" for the default one; None if one of them is unknown.
+
+        pip takes the newest release of all of them; uv takes the first index that has the package.
+        """
+        if self.backend:
+            return (self.backend,) if _TAG.fullmatch(self.backend) else None
+        addresses = (*self.indexes, *more)
+        tags = tuple(dict.fromkeys(map(_tag, addresses)))
+        if not is_whole or any(map(is_open, addresses)) or not all(map(_TAG.fullmatch, tags)):
+            return None
+        if self.tool != "pip" and tags:
+            return tags[:1]
+        return tags if self.has_main or has_main else ("", *tags)
 
     def build(self, more: tuple[str, ...], *, is_whole: bool) -> str | None:
         """The build of tagged packages, by the indexes: the last part of PyTorch's is its tag.
@@ -92,9 +133,31 @@ class Pins(NamedTuple):
         addresses = (*self.indexes, *more)
         if not addresses and is_whole:
             return ""
-        parts = [one.rstrip("/").removesuffix("/torch_stable.html").rpartition("/")[2] for one in addresses]
-        tags = {one for one in parts if _TAG.fullmatch(one)}
+        tags = {one for one in map(_tag, addresses) if _TAG.fullmatch(one)}
         return tags.pop() if len(tags) == 1 and is_whole and not any(map(is_open, addresses)) else None
+
+
+def _tag(address: str) -> str:
+    """Return the last part of an address, which is a build's tag for each of PyTorch's indexes."""
+    return address.rstrip("/").removesuffix("/torch_stable.html").rpartition("/")[2]
+
+
+def locked(call: Call) -> bool:
+    """Return whether a command installs what a lock file or a project lists."""
+    texts = [one.text for one in call.words[1:] if not one.text.startswith("-")]
+    named = texts[:1] == ["install"] and call.program == "pipenv" and len(texts) > 1
+    return bool(texts) and texts[0] in _LOCKED.get(call.program, ()) and not named
+
+
+def made_environments(call: Call) -> tuple[Word, ...]:
+    """The virtual environments that it makes."""
+    words = call.words
+    texts = [one.text for one in words]
+    if texts[1:3] == ["-m", "venv"] and _PYTHON.fullmatch(call.program):
+        return tuple(_arguments(words[3:]))[:1]
+    if texts[:2] == ["uv", "venv"] or call.program == "virtualenv":
+        return tuple(_arguments(words[2 if texts[0] == "uv" else 1 :]))[:1]
+    return ()
 
 
 def system_packages(call: Call) -> tuple[Word, ...]:
@@ -121,24 +184,32 @@ def python_packages(call: Call, known: Mapping[str, str]) -> Pins | None:
     if _PYTHON.fullmatch(program) and [one.text for one in words[1:3]] == ["-m", "pip"]:
         program, words = "pip", words[2:]
     tool = "pip" if program.startswith("pip") and _PYTHON.fullmatch(program) else program
+    verb = "install"
     if tool == "uv" and len(words) > 1 and words[1].text == "pip":
         words = words[1:]
+    elif tool in _ADDS and len(words) > 1 and words[1].text == _ADDS[tool] and not locked(call):
+        verb = _ADDS[tool]
     elif tool != "pip":
         return None
-    if len(words) < 2 or words[1].text != "install":
+    if len(words) < 2 or words[1].text != verb:
         return None
+    arguments = tuple(_arguments(words[2:]))
     given = {**known, **call.given}
     where = _option(words, "--python", "-p", "--target", "-t", "--prefix") or named or environment
     where = where or (given.get("VIRTUAL_ENV", "") if tool == "uv" else "")
     return Pins(
         tool=tool,
         environment=where,
-        specs=tuple(one for one in _arguments(words[2:]) if _is_spec(one.text)),
+        specs=tuple(one for one in arguments if _is_spec(one.text)),
         indexes=_addresses(words, given),
         backend=_option(words, "--torch-backend") or given.get("UV_TORCH_BACKEND", ""),
-        files=_options(words, "-r", "--requirement", "--requirements"),
+        files=_files(words),
         constraints=_options(words, "-c", "--constraint", "--constraints"),
         is_anew=any(one.text in _ANEW for one in words),
+        has_main=any(name in MAIN_INDEXES for name, _ in _pairs(words))
+        or any(given.get(one) for one in _MAIN_VARIABLES),
+        is_upgrade=any(one.text in _UPGRADES for one in words),
+        others=(*(one for one in arguments if not _is_spec(one.text)), *_options(words, "-e", "--editable")),
     )
 
 
@@ -188,6 +259,14 @@ def _is_spec(text: str) -> bool:
     return not re.search(r"://|/|\.whl$|\.txt$|^\.", text)
 
 
+def _files(words: list[Word]) -> tuple[Word, ...]:
+    """The files of requirements; one that a command writes, `-r <(...)`, has no name."""
+    found = _options(words, "-r", "--requirement", "--requirements")
+    return (
+        (*found, Word(f"{OPEN}a command{OPEN}", words[-1].at)) if words[-1].text in {"-r", "--requirement"} else found
+    )
+
+
 def _options(words: list[Word], *names: str) -> tuple[Word, ...]:
     """The values of an option that may be given several times."""
     found = []
@@ -205,14 +284,7 @@ def _options(words: list[Word], *names: str) -> tuple[Word, ...]:
 def _addresses(words: list[Word], known: Mapping[str, str]) -> tuple[str, ...]:
     """The indexes that options and variables name."""
     found = [value for name, value in _pairs(words) if name in _INDEXES]
-    for name in (
-        "PIP_INDEX_URL",
-        "PIP_EXTRA_INDEX_URL",
-        "UV_INDEX_URL",
-        "UV_EXTRA_INDEX_URL",
-        "UV_INDEX",
-        "UV_DEFAULT_INDEX",
-    ):
+    for name in (*_MAIN_VARIABLES, *_MORE_VARIABLES):
         found += known.get(name, "").split()
     return tuple(found)
 

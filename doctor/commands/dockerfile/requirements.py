@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from compat.base.record import NamedTuple
 from compat.spec import normal
 from doctor.commands.dockerfile.context import Context
+from doctor.commands.dockerfile.pins import MAIN_INDEXES
 from doctor.commands.dockerfile.yaml import Node, parse_yaml
 from doctor.model.facts.seen import Place
 from doctor.script.parse import DockerfileError
@@ -38,6 +39,8 @@ class Listed(NamedTuple):
     constraints: tuple[Line, ...] = ()
     indexes: tuple[str, ...] = ()
     is_whole: bool = True  # whether every file that it names was read
+    has_main: bool = False  # whether an index line replaces the default one
+    others: tuple[Line, ...] = ()  # addresses and paths, which name no release
 
     def joined(self, other: Listed) -> Listed:
         """Both."""
@@ -46,6 +49,8 @@ class Listed(NamedTuple):
             constraints=self.constraints + other.constraints,
             indexes=self.indexes + other.indexes,
             is_whole=self.is_whole and other.is_whole,
+            has_main=self.has_main or other.has_main,
+            others=self.others + other.others,
         )
 
 
@@ -112,9 +117,11 @@ class _Reader:
         option, _, value = re.sub(r"^(-[rcifr])(?=\S)|^(--[a-z-]+)=", r"\1\2 ", text).partition(" ")
         value = value.strip().strip("\"'")
         if option in _INDEXES:
-            return Listed(indexes=(value,))
+            return Listed(indexes=(value,), has_main=option in MAIN_INDEXES)
+        if option in {"-e", "--editable"}:
+            return Listed(others=(Line(value, source),))
         if option not in _FILES:
-            return Listed()  # -e, --no-binary and their like
+            return Listed()  # --no-binary and its like
         if "://" in value:
             return Listed(is_whole=False)
         below = posixpath.normpath(posixpath.join(posixpath.dirname(name), value))
@@ -127,7 +134,9 @@ def _asked(text: str, source: Place, kind: str) -> Listed:
     text = text[: cut.start()].strip() if cut else text
     if not re.match(r"[A-Za-z0-9]", text) or "://" in text or re.search(r"\.whl$|\.tar\.gz$|^[^;]*/", text):
         named = re.match(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\]\s*)?@", text)
-        return Listed(specs=(Line(named[1], source),)) if named and kind == "r" else Listed()
+        if named and kind == "r":
+            return Listed(others=(Line(f"{named[1]} @ {text.partition('@')[2].strip()}", source),))
+        return Listed(others=(Line(text, source),)) if kind == "r" else Listed()
     one = (Line(text, source),)
     return Listed(specs=one) if kind == "r" else Listed(constraints=one)
 

@@ -7,12 +7,13 @@ Sources: NVIDIA's CUDA installation guide for Linux, "Meta Packages" (`cuda` and
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping
 
 from compat.base.record import NamedTuple
 from doctor.commands.dockerfile.context import Copied, moved
-from doctor.commands.dockerfile.pins import Pins, python_packages, system_packages
+from doctor.commands.dockerfile.pins import Pins, locked, made_environments, python_packages, system_packages
 from doctor.commands.dockerfile.requirements import (
     Environment,
     Line,
@@ -51,6 +52,9 @@ _BUILDS_CUDA = re.compile(
 _CONDA_SPEC = re.compile(r"([\w.-]+)(?:={1,2}(\d+(?:\.\d+)+)(?:=.*)?$)?")
 _CONDA_CUDA = frozenset({"cudatoolkit", "pytorch-cuda", "cuda-version", "cuda-toolkit"})
 _CONDA_NVCC = frozenset({"cuda-nvcc", "cuda-toolkit", "cuda", "cudatoolkit-dev", "cuda-compiler"})
+_SYSTEM_PYTHON = re.compile(r"python3(?:\.?(\d+))?(?:-pip|-venv|-full|-dev|-minimal)?")
+_ENVIRONMENT = re.compile(r"venv|virtualenv|conda|site-packages|dist-packages")
+_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "python3", "python"})
 _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-playbook", "eval"})
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
@@ -68,12 +72,25 @@ class Pinned(NamedTuple):
     source: Place
     cuda: str = ""  # of conda's, "11.8" by what the same line pins beside it
     is_anew: bool = False  # put in place of the same release, too
+    tags: tuple[str, ...] | None = ("",)  # of the indexes that are read, "" for the default one; None if unknown
+    is_upgrade: bool = False  # the newest release in place of one that would do
+    beside: tuple[str, ...] = ()  # the requirements of the same command
+    is_base: bool = False  # of the base image, with what is compiled for its release
+    active: str = ""  # the virtual environment that PATH selects for a command without a path
 
 
 class Compiled(NamedTuple):
     """A command that needs nvcc, and whether it is there by then."""
 
     command: str
+    source: Place
+    nvcc: bool | None
+
+
+class Sourced(NamedTuple):
+    """An address or path that pip installs from, and whether nvcc is there by then."""
+
+    text: str
     source: Place
     nvcc: bool | None
 
@@ -94,14 +111,19 @@ class Ran:
         self.pinned: list[Pinned] = []
         self.asked: list[Pinned] = []  # of an index that is known, by a command that must succeed
         self.apk: set[str] = set()
+        self.venvs: set[str] = set()  # that lines make
+        self.pythons: set[str] = set()  # "3.11" of each Python that the system's packages bring, "" for its own
+        self.unjudged: list[DockerfileLine] = []  # that may install a framework, and do not say which
+        self.piped: list[DockerfileLine] = []  # addresses whose script a shell runs
+        self.addresses: list[Sourced] = []  # what pip installs from addresses and paths
 
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
         made.nvcc = self.nvcc
-        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned"):
+        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped"):
             setattr(made, name, list(getattr(self, name)))
-        made.apk = set(self.apk)
+        made.apk, made.pythons, made.venvs = set(self.apk), set(self.pythons), set(self.venvs)
         return made  # without what was compiled and asked for, which stands in its own stage
 
     def take(self, other: Ran, sources: tuple[str, ...]) -> None:
@@ -114,6 +136,8 @@ class Ran:
                 for path in wanted
             ):
                 self.pinned.append(one)
+        if any(path in other.venvs or _ENVIRONMENT.search(path) or path in ("", "/usr/local") for path in wanted):
+            self.unjudged += other.unjudged
         if any("cuda" in path or path in ("", "/usr", "/usr/local") or is_open(path) for path in wanted):
             self.nvcc = True if other.nvcc else None
 
@@ -124,6 +148,10 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
     ran.files.changed(text, found)
     there = ran.files.mounted(flags.get("mount", ""))
     for call in found:
+        if (activated := _activated(call)) and not call.may_not_run:
+            place = there.at(activated)
+            ran.venvs.add(place)
+            known = {**known, "PATH": f"{place}/bin:{known.get('PATH', '')}"}
         if call.program == "rm" and any(_DRIVER_FILES.search(word.text) for word in call.words):
             ran.drivers.clear()  # what lies below is whited out
         _installs(call, known, ran, source, there)
@@ -131,6 +159,7 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
         if not call.may_not_run and not call.may_fail:
             _compiles(call, ran, source)
         _reads(call, ran, source)
+    _pipes(found, ran, source)
     _exports_alone(found, ran, source)
     _leaves(found, flags, known, ran, source)
 
@@ -140,7 +169,9 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
         _package(word, call, ran, source(word.at))
     for word in call.words:
         _runfile(word, call, ran, source(word.at))
+    ran.venvs |= {there.at(word.text) for word in made_environments(call)}
     pins = python_packages(call, known)
+    _not_judged(call, pins, ran, source, there)
     if pins is None:
         return
     given = tuple(Line(word.text, source(word.at)) for word in pins.specs)
@@ -153,7 +184,32 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     for word in pins.constraints:
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
-    _pins(pins, listed, call, ran)
+    _pins(pins, listed, call, ran, _active(known, ran))
+
+
+def _active(known: Mapping[str, str], ran: Ran) -> str:
+    """The virtual environment that PATH puts first, of those that a line made; "" for none."""
+    places = (one.removesuffix("/bin") for one in known.get("PATH", "").split(":") if one.endswith("/bin"))
+    return next((one for one in places if one in ran.venvs), "")
+
+
+def _not_judged(call: Call, pins: Pins | None, ran: Ran, source: Source, there: Copied) -> None:
+    """What may bring a framework and is not read: lock files, addresses, files that were not found."""
+    if call.may_not_run:
+        return
+    if locked(call):
+        what = f"runs {call.program}, which installs what a lock file or a project lists"
+        ran.unjudged.append(DockerfileLine(what, source(call.words[0].at)))
+    for word in pins.others if pins else ():
+        ran.addresses.append(Sourced(shown(word.text), source(word.at), ran.nvcc))
+    for word in pins.files if pins else ():
+        name = _named(word, there)
+        if name is None or there.context.text(name) is None:
+            ran.unjudged.append(DockerfileLine(f"reads {_shortly(word.text)}, which was not found", source(word.at)))
+
+
+def _shortly(text: str) -> str:
+    return shown(text)[:_SHOWN_CHARS]
 
 
 def _named(word: Word, there: Copied) -> str | None:
@@ -173,6 +229,8 @@ def _environment(word: Word, there: Copied, known: Mapping[str, str]) -> Environ
 
 def _package(word: Word, call: Call, ran: Ran, source: Place) -> None:
     name = re.split(r"[=:]", word.text, maxsplit=1)[0]
+    if (python := _SYSTEM_PYTHON.fullmatch(name)) and not call.may_not_run:
+        ran.pythons.add(python[1] or "")
     if is_open(name):
         _half_known(name.partition(OPEN)[0], word, call, ran, source)
         return
@@ -226,13 +284,31 @@ def _runfile(word: Word, call: Call, ran: Ran, source: Place) -> None:
         ran.nvcc = True
 
 
-def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
+def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran, active: str = "") -> None:
     build = pins.build(listed.indexes, is_whole=listed.is_whole)
+    tags = pins.tags(listed.indexes, has_main=listed.has_main, is_whole=listed.is_whole)
+    for one in () if call.may_not_run else listed.others:
+        name = re.match(r"[\w.-]+(?=\s*@)", one.spec)
+        if name:
+            ran.pinned.append(Pinned(name[0], None, pins.environment, tool=pins.tool, source=one.source, tags=None))
+        else:
+            ran.addresses.append(Sourced(shown(one.spec), one.source, ran.nvcc))
     for one in constrained(listed):
         if call.may_not_run:
             ran.pinned = [each for each in ran.pinned if name_of(each.spec) != name_of(one.spec)]
             continue
-        pinned = Pinned(one.spec, build, pins.environment, tool=pins.tool, source=one.source, is_anew=pins.is_anew)
+        pinned = Pinned(
+            one.spec,
+            build,
+            pins.environment,
+            tool=pins.tool,
+            source=one.source,
+            is_anew=pins.is_anew,
+            tags=tags,
+            is_upgrade=pins.is_upgrade,
+            active=active,
+            beside=tuple(each.spec for each in listed.specs if each.spec != one.spec),
+        )
         ran.pinned.append(pinned)
         if build is not None and not call.may_fail:
             ran.asked.append(pinned)
@@ -240,23 +316,38 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran) -> None:
             ran.nvcc = True if ran.nvcc else None
 
 
-def _conda(pins: Pins, given: tuple[Line, ...], call: Call, ran: Ran, environments: list[Environment | None]) -> None:
+def _conda(
+    pins: Pins,
+    given: tuple[Line, ...],
+    call: Call,
+    ran: Ran,
+    environments: list[Environment | None],
+) -> None:
     """Which of its builds conda takes, its solver decides; the release of CUDA stands in what is pinned beside it."""
     packages = given + tuple(line for one in environments if one for line in one.packages)
     if call.may_not_run:
         return
     named = pins.environment or next((one.name for one in environments if one and one.name), "")
-    parts = [(_CONDA_SPEC.match(line.spec.rpartition("::")[2].replace(" ", "")), line) for line in packages]
-    cuda = {found[2] for found, _ in parts if found and found[1] in _CONDA_CUDA and found[2]}
-    for found, line in parts:
-        if found and found[1] in _CONDA_NVCC:
-            ran.nvcc = True
-        if found and found[2] and len(cuda) == 1 and found[1] not in _CONDA_CUDA:
-            spec = f"{found[1]}=={found[2]}"
-            ran.pinned.append(Pinned(spec, None, named, tool="conda", source=line.source, cuda=min(cuda)))
+    if any(name_of(line.spec.rpartition("::")[2]) in _CONDA_NVCC for line in packages):
+        ran.nvcc = True
+    ran.pinned += conda_pins(packages, named)
     for one in filter(None, environments):
         of_pip = pins._replace(environment=named, tool="pip", files=())
         _pins(of_pip, one.pip, call, ran)
+
+
+def conda_pins(packages: tuple[Line, ...], environment: str) -> list[Pinned]:
+    """What conda is asked for: a release counts with the CUDA that is pinned beside it."""
+    parts = [(_CONDA_SPEC.match(line.spec.rpartition("::")[2].replace(" ", "")), line) for line in packages]
+    cuda = {found[2] for found, _ in parts if found and found[1] in _CONDA_CUDA and found[2]}
+    made = []
+    for found, line in parts:
+        if found is None or found[1] in _CONDA_CUDA:
+            continue
+        is_told = bool(found[2]) and len(cuda) == 1
+        one = Pinned(found[1], None, environment, tool="conda", source=line.source, tags=None)
+        made.append(one._replace(spec=f"{found[1]}=={found[2]}", cuda=min(cuda)) if is_told else one)
+    return made
 
 
 def _compiles(call: Call, ran: Ran, source: Source) -> None:
@@ -273,9 +364,13 @@ def _compiles(call: Call, ran: Ran, source: Source) -> None:
 def _reads(call: Call, ran: Ran, source: Source) -> None:
     """What may do anything: a script, a program of the build's own."""
     first = call.words[0].text
+    if _activated(call):
+        return
     if _TOOL.fullmatch(call.program) and not any(one.text.endswith(".py") for one in call.words):
         return
-    is_script = call.program in _SCRIPTS and (len(call.words) > 1 or call.program == "make")
+    is_script = call.program in _SCRIPTS and (
+        any(not one.text.startswith("-") for one in call.words[1:]) or call.program == "make"
+    )
     if (
         is_open(first)
         or is_script
@@ -285,6 +380,23 @@ def _reads(call: Call, ran: Ran, source: Source) -> None:
         text = shown(" ".join(one.text for one in call.words))[:_SHOWN_CHARS]
         ran.unread.append(DockerfileLine(f"runs {text}", source(call.words[0].at)))
         ran.nvcc = True if ran.nvcc else None
+
+
+def _activated(call: Call) -> str:
+    """The virtual environment whose script of activation a shell reads; "" for any other command."""
+    script = call.words[1].text if call.program in {".", "source"} and len(call.words) > 1 else ""
+    return script.removesuffix("/bin/activate") if script.endswith("/bin/activate") and not is_open(script) else ""
+
+
+def _pipes(found: list[Call], ran: Ran, source: Source) -> None:
+    """`curl ADDRESS | sh`: a script that the file does not hold."""
+    for fetches, runs in itertools.pairwise(found):
+        is_shell = runs.program in _SHELLS and all(word.text.startswith("-") for word in runs.words[1:2])
+        if fetches.program not in {"curl", "wget"} or not is_shell:
+            continue
+        for word in fetches.words[1:]:
+            if "://" in word.text and not runs.may_not_run:
+                ran.piped.append(DockerfileLine(shown(word.text), source(word.at)))
 
 
 def _exports_alone(found: list[Call], ran: Ran, source: Source) -> None:

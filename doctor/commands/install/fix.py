@@ -100,7 +100,7 @@ def _allowed(subject: CheckSubject, options: ReportOptions, talk: Talk | None) -
     if subject.source is not None:
         raise CannotMend("--fix changes this machine; --from shows another one")
     usual = ReportOptions()
-    for name in ("root", "image", "dockerfile"):
+    for name in ("root", "image", "dockerfile", "lock"):
         if getattr(subject, name) is not None:
             raise CannotMend(f"--fix changes the machine that it runs on: leave --{name} out")
     others = {

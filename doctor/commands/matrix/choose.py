@@ -215,9 +215,16 @@ def _status(name: str, matrix: Matrix) -> list[Table]:
 def _conflicts(name: str, matrix: Matrix) -> list[Table]:
     known = tuple(row for row in matrix.conflicts() if name in {row.id, *row.when})
     abi = tuple(row for row in matrix.rows("conflicts", "abi") if name in {row.id, row.package, *row.needs})
-    if not (known or abi):
+    companions = tuple(
+        row for row in matrix.rows("conflicts", "companions") if name in {row.id, row.package, *row.needs}
+    )
+    if not (known or abi or companions):
         raise Uncovered(f"a conflict of {name}")
-    return [Table("conflicts.known", known), Table("conflicts.abi", abi)]
+    return [
+        Table("conflicts.known", known),
+        Table("conflicts.abi", abi),
+        Table("conflicts.companions", companions),
+    ]
 
 
 def _index(name: str, matrix: Matrix) -> list[Table]:

@@ -304,6 +304,7 @@ LAYOUTS: dict[str, Layout] = {
         "What binaries were compiled for",
         _columns(package="package", versions="releases", os="for", needs="needs", severity="severity", effect="else"),
     ),
+    "CompanionRow": Layout("What companions require", _columns(package="package", versions="releases", needs="needs")),
     "WheelIndexRow": Layout(
         "Wheel indexes", _columns(package="package", build="build", versions="releases", url="address")
     ),
@@ -423,6 +424,10 @@ LAYOUTS: dict[str, Layout] = {
         ),
     ),
     "NameRow": Layout("Names of packages", _columns(id="name", package="package")),
+    "ScriptRow": Layout("Installation scripts", _columns(id="script", addresses="addresses", brings="brings")),
+    "CompiledRow": Layout(
+        "Packages that need nvcc", _columns(id="package", repositories="source", when="at", unless="unless")
+    ),
     "ExtraRow": Layout(
         "What only an extra brings",
         (

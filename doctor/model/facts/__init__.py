@@ -26,7 +26,7 @@ T = TypeVar("T")
 class Machine(NamedTuple):
     """What was looked at."""
 
-    kind: str  # "live", "root", "image", "dockerfile", "dump"
+    kind: str  # "live", "root", "image", "dockerfile", "lock", "dump"
     name: str
 
     @property

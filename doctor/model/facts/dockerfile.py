@@ -74,3 +74,8 @@ class DockerfileFacts(NamedTuple):
     on_musl: tuple[DockerfileAsked, ...] = ()  # in every stage that is built for it
     may_bring: tuple[DockerfileLine, ...] = ()  # that name CUDA or its libraries, or copy from elsewhere
     service: DockerfileService | None = None  # of the compose file that names the Dockerfile
+    wheels: tuple[DockerfileLine, ...] = ()  # files that an address or a path names
+    uses: tuple[DockerfileCompile, ...] = ()  # packages that call nvcc when they are used
+    lines: tuple[DockerfileLine, ...] = ()  # that name a package, as they are written
+    python: str = ""  # of the image's own pip, "3.12"; "" if no line tells it
+    unjudged: tuple[DockerfileLine, ...] = ()  # that may install a framework, and do not say which

@@ -14,6 +14,12 @@ class Distribution(NamedTuple):
     metadata: str  # its *.dist-info, *.egg-info, EGG-INFO directory or file, or conda-meta file
     kind: str  # "wheel", "egg-info", "egg", "develop" (egg-link, editable), "conda"
     hidden_by: str  # metadata of the copy that wins over this one, "" for the winner
+    pinned_at: Place | None = None  # of one that a plan installs, the line that names it
+
+    @property
+    def place(self) -> Place:
+        """Return where evidence finds it: its metadata, or the line of a plan."""
+        return self.pinned_at or Place(self.metadata)
 
 
 class Overlap(NamedTuple):
@@ -86,6 +92,13 @@ class Framework(NamedTuple):
     fails_unless: tuple[str, ...] = ()  # what its own code demands of wheels that are there, PEP 508: else no import
     refuses_others: tuple[str, ...] = ()  # beginnings of packages that its own code takes of its own release alone
     pinned_at: Place | None = None  # of one that a Dockerfile installs, the line that names it
+    asked_as: str = ""  # of one that is taken as the newest release today, the requirement as it is written
+    from_index: str = ""  # of such a one, the build that its package index serves, "cu128"; "" for the default index
+    extras: tuple[str, ...] = ()  # of one that a plan's line installs, those that it names
+    brought_by: str = ""  # of one that no line of a plan names, the package that requires it, "vllm 0.33.0"
+    in_place_of: str = (
+        ""  # the framework that an earlier line of a plan installs and that it replaces, "torch 2.2.0+cu121"
+    )
 
     @property
     def label(self) -> str:

@@ -34,6 +34,10 @@ FRAMEWORKS: Subjects[Framework] = Subjects("framework", _frameworks)
 INSTALLED_FRAMEWORKS: Subjects[Framework] = Subjects(
     "installed framework", lambda facts: (one for one in _frameworks(facts) if not one.is_planned)
 )
+LISTED_FRAMEWORKS: Subjects[Framework] = Subjects(
+    "installed framework",  # or one that a line of a plan installs
+    lambda facts: (one for one in _frameworks(facts) if not one.is_planned or one.pinned_at),
+)
 PLANNED_FRAMEWORKS: Subjects[Framework] = Subjects(
     "planned framework (--framework names one)",
     lambda facts: (one for one in _frameworks(facts) if one.is_planned and facts.machine.kind != "dump"),

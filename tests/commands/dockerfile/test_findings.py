@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from compat.matrix import Matrix
+from compat.newest import Where, newest
+from compat.spec import parse_spec
 from doctor.commands.check.document import CheckDocument
 from doctor.host import BadRequest
 from doctor.model.encode import encode_report
+from doctor.model.facts.seen import value_or
 from doctor.model.finding import Status
 from doctor.output.document import TextStyle
 from doctor.output.formats.sarif import FORMAT as SARIF
@@ -227,8 +230,7 @@ WHL = "https://download.pytorch.org/whl"
         ('ENV V=2.9.1\nRUN ["python3", "-m", "pip", "install", "torch==2.9.1+cpu"]', "2.9.1+cpu"),
         ("RUN pip install torch==2.8.0 && pip install 'torch==2.9.1'", "2.9.1+cu128"),
         ("ARG V\nRUN pip install torch==$V", ""),
-        ("RUN pip install 'torch>=2.4'", ""),
-        ("RUN pip install torch==2.9.1 && pip install torch", ""),
+        ("RUN pip install torch==2.9.1 && pip install torch", "2.9.1+cu128"),
         ("RUN pip install torch==2.9.1 -i https://mirror.example/simple", ""),
         (f"RUN pip install torch==2.9.1 -i {WHL}/cu126 --extra-index-url {WHL}/cu128", ""),  # it may be either
         (f"RUN pip install torch==2.9.1 -i {WHL}/cu128 --extra-index-url {WHL}/cu126/", ""),
@@ -239,6 +241,84 @@ WHL = "https://download.pytorch.org/whl"
 def test_pins(line: str, version: str, tmp_path: Path) -> None:
     seen = facts(tmp_path, f"FROM python:3.12\n{line}\n").environments.get()
     assert [one.version for each in seen for one in each.frameworks.get()] == ([version] if version else [])
+
+
+X86, ARM = "linux/amd64", "linux/arm64"
+
+
+@pytest.mark.parametrize(
+    ("platform", "python", "line", "version"),
+    [  # what `uv pip compile` says on the day of the rows
+        (X86, "3.12", "pip install torch<2.11", "2.10.0+cu128"),
+        (X86, "3.12", "pip install torch~=2.8.0", "2.8.0+cu128"),
+        (X86, "3.12", "pip install torch==2.8.*", "2.8.0+cu128"),
+        (X86, "3.8", "pip install torch", "2.4.1+cu121"),
+        (ARM, "3.12", "pip install torch<2.11", "2.10.0+cpu"),
+        (ARM, "3.12", "pip install torch<2.12", "2.11.0+cu130"),
+        (X86, "3.12", f"pip install torch -i {WHL}/cu124", "2.6.0+cu124"),
+        (X86, "3.12", f"pip install torch -i {WHL}/cu118", "2.7.1+cu118"),
+        (X86, "3.12", f"pip install torch<2.9 --extra-index-url {WHL}/cu121", "2.8.0+cu128"),  # pip: the newest of both
+        (X86, "3.12", f"uv pip install torch<2.9 --extra-index-url {WHL}/cu121", "2.5.1+cu121"),  # uv: the first one
+        (X86, "3.12", f"uv pip install torch<2.9 --index {WHL}/cu126", "2.8.0+cu126"),
+        (X86, "3.12", "uv pip install torch<2.9 --torch-backend=cu126", "2.8.0+cu126"),
+        (X86, "3.12", "uv add torch<2.9", "2.8.0+cu128"),
+        (X86, "3.12", "poetry add torch<2.9", "2.8.0+cu128"),
+        (X86, "3.12", "pipenv install torch<2.9", "2.8.0+cu128"),
+        (X86, "3.11", "pip install torch torchvision==0.15.2", "2.0.1+cu117"),
+        (X86, "3.11", "pip install torch torchaudio==2.1.2", "2.1.2+cu121"),
+        (X86, "3.12", "pip install torch==2.6.0 && pip install torch>=2", "2.6.0+cu124"),  # already satisfied
+        (X86, "3.12", "pip install torch==2.6.0 && pip install torch>=2.7,<2.9", "2.8.0+cu128"),
+        (X86, "3.12", "pip install torch==2.6.0 && pip install -U torch<2.9", "2.8.0+cu128"),
+        (X86, "3.12", "pip install whisperx==3.8.6", "2.8.0+cu128"),
+        (X86, "3.12", "pip install 'torch[opt-einsum]<2.9'", "2.8.0+cu128"),
+    ],
+)
+def test_what_names_no_release_is_the_newest(
+    platform: str, python: str, line: str, version: str, tmp_path: Path
+) -> None:
+    quoted = " ".join(
+        f"'{word}'" if "torch" in word and "'" not in word and "://" not in word else word for word in line.split(" ")
+    )
+    seen = facts(tmp_path, f"FROM python:{python}\nRUN {quoted}\n", platform=platform).environments.get()
+    assert [one.version for each in seen for one in each.frameworks.get() if one.package == "torch"] == [version]
+
+
+@pytest.mark.parametrize(
+    ("system", "packages", "python"),
+    [
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", "python3-pip", "3.10"),
+        ("nvidia/cuda:12.4.1-base-ubuntu24.04", "python3-pip", "3.12"),
+        ("ubuntu:22.04", "python3.12 python3.12-venv", "3.12"),
+        ("ubuntu:22.04", "python3.12 python3-pip", ""),  # whose pip it is, no line tells
+        ("pytorch/pytorch:2.2.0-cuda12.1-cudnn8-runtime", "git", ""),
+    ],
+)
+def test_the_system_decides_the_python(system: str, packages: str, python: str, tmp_path: Path) -> None:
+    text = f"FROM {system}\nRUN apt-get install -y {packages}\nRUN pip install -U torch\n"
+    [one] = facts(tmp_path, text).environments.get()
+    [torch] = one.frameworks.get()
+    taken = newest(parse_spec("torch"), ("",), Where("linux", "x86_64", python), Matrix())
+    assert taken is not None
+    assert (value_or(one.python, ""), torch.version) == (python, f"{taken.version}+{taken.build}")
+    assert torch.asked_as == "torch"
+
+
+FITS = [
+    ("numpy-abi-mismatch", "torch==2.0.1 numpy==2.1.0", "torch==2.0.1 numpy==1.26.4"),
+    ("companion-version-mismatch", "torch==2.9.1 torchvision==0.15.0", "torch==2.9.1 torchvision==0.24.1"),
+    ("companion-version-mismatch", "torch==2.9.1 torchaudio==2.8.0", "torch==2.9.1 torchaudio==2.9.1"),
+    ("two-onnxruntimes", "onnxruntime==1.22.0 onnxruntime-gpu==1.22.0", "onnxruntime-gpu==1.22.0"),
+    ("two-onnxruntimes", "insightface==2.1 onnxruntime-gpu==1.22.0", "onnxruntime-gpu==1.22.0"),
+    ("multiple-cupy", "cupy-cuda11x==13.3.0 cupy-cuda12x==13.3.0", "cupy-cuda12x==13.3.0"),
+]
+
+
+@pytest.mark.parametrize(("code", "faulty", "healthy"), FITS)
+def test_what_does_not_fit_together_is_found_before_the_build(
+    code: str, faulty: str, healthy: str, tmp_path: Path
+) -> None:
+    assert code in found(report(tmp_path, f"FROM python:3.11\nRUN pip install --no-cache-dir {faulty}\n"))
+    assert code not in found(report(tmp_path, f"FROM python:3.11\nRUN pip install --no-cache-dir {healthy}\n"))
 
 
 def test_sarif_points_at_the_line(tmp_path: Path) -> None:
@@ -279,9 +359,9 @@ def test_what_is_no_value_of_an_arg_line(given: str, tmp_path: Path) -> None:
         ("jax==0.4.25 jaxlib==0.4.25+cuda11.cudnn86", ["jaxlib"]),
         ("jax==0.4.30", []),
         ("jax[cuda12]==0.4.30", ["jax-cuda12-plugin"]),
-        ("onnxruntime==1.20.1", []),
+        ("onnxruntime==1.20.1", ["onnxruntime"]),
         ("onnxruntime-gpu==1.20.1", ["onnxruntime-gpu"]),
-        ("mxnet==1.9.1 tensorflow==2.17.0", ["tensorflow"]),
+        ("mxnet==1.9.1 tensorflow==2.17.0", ["mxnet", "tensorflow"]),
     ],
 )
 def test_a_package_for_the_cpu_is_not_that_for_gpus(line: str, packages: list[str], tmp_path: Path) -> None:

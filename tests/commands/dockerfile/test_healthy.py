@@ -11,6 +11,7 @@ from doctor.model.finding import Severity
 from tests.commands.dockerfile.judged import found, report
 
 _CLEAN = "rm -rf /var/lib/apt/lists/*"
+PLAIN, PIP = "FROM python:3.12\n", "pip install --no-cache-dir"
 HEALTHY = {
     "slim": "FROM python:3.12-slim\nRUN pip install --no-cache-dir torch==2.9.1\nCMD python train.py\n",
     "cuda runtime": f"""# syntax=docker/dockerfile:1
@@ -45,7 +46,6 @@ ENV TORCH_CUDA_ARCH_LIST="8.0 9.0+PTX"
 RUN --mount=type=cache,target=/root/.cache/pip pip install flash-attn --no-build-isolation
 """,
     "tensorflow": "FROM tensorflow/tensorflow:2.15.0-gpu-jupyter\nRUN pip install --no-cache-dir pandas\n",
-    "nvidia's own": "FROM nvcr.io/nvidia/pytorch:25.01-py3\nRUN pip install --no-cache-dir -r requirements.txt\n",
     "uv": """FROM python:3.12-slim
 COPY --from=ghcr.io/astral-sh/uv:latest /uv /bin/uv
 RUN uv pip install --system --torch-backend=cu128 torch==2.9.1
@@ -88,6 +88,10 @@ run pip install `
     "pip's option by its beginning": """FROM python:3.12
 RUN pip install --no-cache torch==2.9.1
 """,
+    "an environment that is activated": """FROM python:3.12-slim
+RUN python3 -m venv /opt/v && . /opt/v/bin/activate && pip install --no-cache-dir torch==2.9.1
+ENV PATH=/opt/v/bin:$PATH
+""",
     "an unused stage": """FROM ubuntu AS bad
 RUN apt-get install -y nvidia-driver-550
 FROM python:3.12-slim
@@ -103,3 +107,38 @@ def test_silent(name: str, tmp_path: Path) -> None:
     assert exit_status(said, Severity.ERROR) == 0, [
         one for one in said.answers if one.kind.value == "unknown" and one.blocks_verdict
     ]
+
+
+OPEN = {
+    "NVIDIA's own image": ("FROM nvcr.io/nvidia/pytorch:25.01-py3\n", "Dockerfile:1 starts from"),
+    "an image of somebody's": ("FROM example/base:1\n", "Dockerfile:1 starts from"),
+    "an image without a release": ("FROM pytorch/pytorch\n", "Dockerfile:1 starts from"),
+    "a file that is not there": (f"{PLAIN}RUN {PIP} -r requirements.txt\n", "Dockerfile:2 reads requirements.txt"),
+    "a file that a command writes": (f"{PLAIN}RUN bash -c '{PIP} -r <(grep torch all.txt)'\n", "Dockerfile:2 reads"),
+    "a lock file": (f"{PLAIN}COPY uv.lock .\nRUN uv sync --frozen\n", "Dockerfile:3 runs uv"),
+    "a project": (f"{PLAIN}RUN {PIP} .\n", "Dockerfile:2 installs ."),
+    "an address": (f"{PLAIN}RUN {PIP} git+https://example.org/a.git\n", "Dockerfile:2 installs git+https"),
+    "an editable project": (f"{PLAIN}RUN {PIP} -e ./src\n", "Dockerfile:2 installs ./src"),
+    "a lock file in another stage": (
+        f"{PLAIN[:-1]} AS b\nRUN uv sync --frozen\n{PLAIN}COPY --from=b /app/.venv /app/.venv\n",
+        "Dockerfile:2 runs uv",
+    ),
+    "a package of an index that nothing is known of": (
+        f"{PLAIN}RUN {PIP} -U vllm --extra-index-url https://example.org/nightly\n",
+        "Dockerfile:2 installs vllm, of unknown release",
+    ),
+    "a script": (f"{PLAIN}RUN ./install.sh\n", "Dockerfile:2 runs ./install.sh"),
+    "an index that nothing is known of": (f"{PLAIN}RUN {PIP} torch -i https://example.org/x\n", "installs torch, of"),
+    "a builder's variable": (f"{PLAIN}ARG V\nRUN {PIP} torch==$V\n", "Dockerfile:3 installs torch==${V}"),
+    "conda without a release": ("FROM continuumio/miniconda3\nRUN conda install pytorch\n", "installs pytorch"),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_was_not_read_is_shown(name: str, tmp_path: Path) -> None:
+    text, line = OPEN[name]
+    said = report(tmp_path, text)
+    assert (said.verdict, exit_status(said, Severity.ERROR)) == ("unknown", 4)
+    [answer] = [one for one in said.answers if one.kind.value == "unknown" and one.blocks_verdict]
+    assert answer.code == "plan-incomplete"
+    assert line in answer.why

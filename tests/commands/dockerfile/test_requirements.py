@@ -127,10 +127,9 @@ OPEN: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "a part that is not there": (COPY, {"requirements.txt": "-r other.txt\ntorch==2.5.0\n"}),
     "another Python": (
-        COPY.replace("python:3.12-slim", "ubuntu:24.04"),
+        COPY.replace("python:3.12-slim", "example/of:somebody"),
         {"requirements.txt": "torch==2.5.0; python_version>'3.8'"},
     ),
-    "no release": (COPY, {"requirements.txt": "torch==2.5.0\ntorch>=2\n"}),
     "from an address": (COPY, {"requirements.txt": "torch @ https://example.org/torch.whl\n./torch-1.0.whl\n-e .\n"}),
     "conda without CUDA's release": (ENVIRONMENT, {"environment.yml": "dependencies:\n- pytorch=2.1.0\n"}),
     "no YAML": (ENVIRONMENT, {"environment.yml": "dependencies: [\n"}),

@@ -1,0 +1,215 @@
+"""What the requirements of a plan install, one after the other: the release and build of each package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from compat.base.choice import NoSuchName
+from compat.base.errors import GpudoctorError
+from compat.base.record import NamedTuple
+from compat.build import default_build, release_key
+from compat.matrix import Matrix, accepts
+from compat.newest import Where, newest
+from compat.row import CompanionRow
+from compat.spec import Spec, parse_spec
+from compat.traits import traits_of
+from doctor.commands.dockerfile.requirements import name_of
+from doctor.commands.dockerfile.run import Pinned
+from doctor.model.facts import Facts
+from doctor.model.facts.dockerfile import DockerfileLine
+from doctor.model.facts.seen import Place, value_or
+from doctor.rules.shared.builds import platform_of
+from doctor.rules.shared.products import NoRows, known_product
+from doctor.script.expand import is_open, shown
+
+
+class Held(NamedTuple):
+    """A package that a line installs, and that nothing later replaces."""
+
+    spec: Spec
+    source: Place
+    cuda: str  # by what conda is asked for beside it
+    before: Spec | None = None  # another release of the package that an earlier line installs
+    before_at: Place | None = None
+    asked_as: str = ""  # the requirement, where it names no release
+    from_index: str = ""  # the build of the index that decided
+    brought_by: str = ""  # the package that requires it, where no line names it
+
+    @property
+    def version(self) -> str:
+        """The version that an environment would list: "2.9.1+cu128"."""
+        return version_of(self.spec)
+
+
+class Places:
+    """What lines install, by environment; the last release of a package counts."""
+
+    def __init__(self, python: str, facts: Facts, matrix: Matrix) -> None:
+        """`python` is that of environments that do not name theirs, "3.12"; "" if unknown."""
+        self._facts, self._matrix, self._own = facts, matrix, python
+        self.held: dict[str, dict[str, Held]] = {}  # with rows, by environment and package
+        self.others: dict[str, dict[str, Held]] = {}  # without
+        self.unjudged: list[DockerfileLine] = []
+        self._of_base: frozenset[str] = frozenset()  # what a base image holds beside its framework
+
+    def python_of(self, environment: str) -> str:
+        """Return the Python of an environment, "3.12"; "" if no line tells it."""
+        if re.fullmatch(r"3\.\d+", environment):
+            return environment
+        return self._own if environment.startswith("/") or not environment else ""
+
+    def put(self, one: Pinned, brought_by: str = "") -> None:
+        """Take a requirement in, in the order of the lines; `brought_by` is the package that requires it."""
+        text, _, marker = one.spec.partition(";")
+        holds = holds_in(marker.strip(), self.python_of(one.environment), self._facts)
+        place = one.environment if not is_open(one.environment) else ""
+        try:
+            spec = parse_spec(name_of(text) if is_open(text) else text)
+            known = known_product(spec)
+        except (NoSuchName, NoRows):
+            if holds and not is_open(one.spec):
+                self._put_other(spec, place, one)
+            return
+        except GpudoctorError:
+            return
+        if holds is False:
+            return
+        held = self.held.setdefault(place, {})
+        if one.is_base:
+            self._of_base = frozenset(traits_of(known.name).followers)
+        earlier = held.get(known.name)
+        may_stay = not (one.is_upgrade or one.is_anew or known.build or one.tags is None or is_exact(known))
+        if earlier and may_stay and accepts(known.versions, earlier.spec.versions[2:]):
+            return  # Requirement already satisfied
+        held.pop(known.name, None)
+        chosen = None if holds is None or is_open(one.spec) else self._chosen(known, one)
+        if chosen is None and traits_of(known.name).runs_on and one.tags is not None:
+            return  # it runs on the CUDA of another
+        if chosen is None:
+            self.unjudged.append(DockerfileLine(f"installs {shown(one.spec)[:80]}, of unknown release", one.source))
+        else:
+            held[known.name] = self._after(earlier, chosen, one)._replace(brought_by=brought_by)
+            self._bring(held[known.name].spec, place, one)
+
+    def _put_other(self, spec: Spec, place: str, one: Pinned) -> None:
+        """A package without builds of its own, which may require a framework."""
+        row = self._matrix.companion(spec.name, spec.versions[2:]) if is_exact(spec) else None
+        if not is_exact(spec) and spec.name in self._of_base and not one.is_upgrade:
+            return  # Requirement already satisfied
+        if not is_exact(spec) and (row := self._newest_companion(spec, one)):
+            spec = spec._replace(versions=row.versions)
+        if is_exact(spec):
+            self.others.setdefault(place, {})[spec.name] = Held(spec, one.source, "")
+        if row:
+            self._bring_these(spec, row.needs, place, one)
+
+    def _newest_companion(self, spec: Spec, one: Pinned) -> CompanionRow | None:
+        """The newest release of a package without builds; None if unknown, or if its framework decides which fits."""
+        named = {name_of(text) for text in one.beside}
+        rows = [row for row in self._matrix.rows("conflicts", "companions") if row.package == spec.name]
+        row = max(rows, key=lambda each: release_key(each.versions), default=None)
+        return row if row and accepts(spec.versions, row.versions[2:]) and not named & row.needs.keys() else None
+
+    def _bring(self, spec: Spec, place: str, one: Pinned) -> None:
+        """What the build's own row pins of the framework that it runs on."""
+        base, pins = traits_of(spec.name).runs_on, self._pins(spec)
+        if base in pins:
+            self._bring_these(spec, {base: pins[base]}, place, one)
+
+    def _bring_these(self, spec: Spec, needs: Mapping[str, str], place: str, one: Pinned) -> None:
+        named = {name_of(each) for each in one.beside}
+        for name, versions in needs.items():
+            there = self.held.get(place, {}).get(name)
+            fits = there is not None and accepts(versions, there.spec.versions[2:])
+            if name not in named and not fits:
+                again = one._replace(spec=f"{name}{versions}", is_anew=False, is_upgrade=False, cuda="")
+                self.put(again, brought_by=f"{spec.name} {spec.versions[2:]}")
+
+    def _chosen(self, spec: Spec, one: Pinned) -> Held | None:
+        """Return the release and build that the tool takes; None if no row tells it."""
+        if is_exact(spec):
+            if traits_of(spec.name).tagged and not spec.build and one.tool != "conda":
+                build = one.build if one.build != "" else _default(spec, self._facts, self._matrix)
+                return Held(spec._replace(build=build), one.source, one.cuda) if build else None
+            return Held(spec, one.source, one.cuda)
+        if one.tool == "conda" or one.tags is None:
+            return None
+        platform = platform_of(self._facts)
+        where = Where(platform.os_family, platform.arch, self.python_of(one.environment))
+        limited = spec._replace(versions=",".join(filter(None, (spec.versions, *self._limits(spec, one)))))
+        taken = newest(limited, one.tags, where, self._matrix)
+        if taken is None:
+            return None
+        exact = spec._replace(versions=f"=={taken.version}", build=taken.build)
+        index = "" if "" in one.tags else one.tags[0]
+        asked = str(spec) if one.source.file else ""
+        return Held(exact, one.source, "", asked_as=asked, from_index=index)
+
+    def _limits(self, spec: Spec, one: Pinned) -> Iterator[str]:
+        """What packages of the same command require of it: torchvision==0.15.2 takes torch 2.0.1."""
+        for text in one.beside:
+            try:
+                other = parse_spec(text.partition(";")[0])
+            except GpudoctorError:
+                continue
+            if not is_exact(other):
+                continue
+            row = self._matrix.companion(other.name, other.versions[2:])
+            needs = row.needs if row else self._pins(other)
+            yield from (needs[name] for name in needs if name == spec.name)
+
+    def _pins(self, spec: Spec) -> Mapping[str, str]:
+        rows = self._matrix.framework_rows(spec.name, spec.versions[2:]) if traits_of(spec.name).runs_on else ()
+        return next((row.pins for row in rows if row.pins), {})
+
+    def _after(self, earlier: Held | None, chosen: Held, one: Pinned) -> Held:
+        """What is installed then: pip and uv leave the same release, of another index too."""
+        is_there = earlier is not None and earlier.spec.versions == chosen.spec.versions and not one.is_anew
+        if earlier and is_there and not parse_spec(one.spec.partition(";")[0]).build:
+            return earlier
+        if earlier is None or earlier.spec == chosen.spec:
+            return chosen
+        return chosen._replace(before=earlier.spec, before_at=earlier.source)
+
+
+def version_of(spec: Spec) -> str:
+    """Return the version that a spec with one release names, with its build."""
+    return spec.versions[2:] + (f"+{spec.build}" if spec.build else "")
+
+
+def is_exact(spec: Spec) -> bool:
+    """Return whether a spec names one release."""
+    return spec.versions.startswith("==") and not set(spec.versions[2:]) & set("*,=<>!~")
+
+
+def holds_in(marker: str, python: str, facts: Facts) -> bool | None:
+    """Whether a requirement's marker holds in the image; None where a Python decides that is not known."""
+    if not marker:
+        return True
+    if not python and ("python" in marker or "implementation" in marker):
+        return None
+    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
+
+    family = value_or(facts.system.family, "")
+    values = {
+        "platform_system": {"macos": "Darwin"}.get(family, family.capitalize()),
+        "sys_platform": {"windows": "win32", "macos": "darwin"}.get(family, family),
+        "os_name": "nt" if family == "windows" else "posix",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+        "platform_machine": value_or(facts.system.machine, ""),
+        "python_version": python,
+        "python_full_version": python,
+        "extra": "",
+    }
+    try:
+        return Marker(marker).evaluate(values)
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, RecursionError):  # of brackets in brackets
+        return None
+
+
+def _default(spec: Spec, facts: Facts, matrix: Matrix) -> str:
+    """Return the build that pip installs without an index of its own; "" if no row says which one."""
+    row = default_build(spec.name, spec.versions[2:], *platform_of(facts), matrix)
+    return row.build if row else ""

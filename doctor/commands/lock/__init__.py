@@ -1,0 +1,1 @@
+"""Lock files, checked for a platform before anything is installed."""

@@ -1,0 +1,76 @@
+"""A Dockerfile starts from a tag of nvidia/cuda that does not exist."""
+
+from __future__ import annotations
+
+import re
+
+from compat.matrix import Matrix
+from compat.need import Advice
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfileBase
+from doctor.model.finding import Answer, Evidence, bad, ok, unknown
+from doctor.rules.shared.image import dockerfile_of, from_line
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
+
+_IMAGE = re.compile(r"(?:(?:docker\.io|nvcr\.io)/)?nvidia/cuda(?::(.*))?")
+_TAG = re.compile(r"(\d+(?:\.\d+)+)((?:-(?:base|runtime|devel|cudnn\d*|tensorrt))*)((?:-[a-z]+[\d.]+)?)")
+# CUDA from which tags have three parts, and from which "cudnn" stands without its number. Source: NVIDIA's
+# container-images/cuda, doc/supported-tags.md and doc/unsupported-tags.md.
+_THREE_PARTS, _CUDNN_BARE = (11, 3), (12, 4)
+
+
+def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
+    """Compare the tag with the form of NVIDIA's tags and with the releases of CUDA that have a row."""
+    base = dockerfile_of(facts).base
+    found = _IMAGE.fullmatch(base.image)
+    if not found or "$" in base.image:
+        raise NotApplicable("the base image is none of nvidia/cuda")
+    tag = found[1] or "latest"
+    if tag == "latest":
+        return _bad(base, "nvidia/cuda has no tag latest", "", matrix)
+    parts = _TAG.fullmatch(tag)
+    if parts is None:
+        return unknown(f"{base.source}: no row knows the form of the tag {tag}")
+    release, variant = parts[1], parts[2]
+    key, known = _key(release), [row.release for row in matrix.rows("cuda", "toolkits")]
+    newest = max(map(_key, known))
+    if release not in known and len(key) == 3 and key > newest and key[0] <= newest[0] + 1:
+        return unknown(f"{base.source}: CUDA {release} is newer than every release that has a row")
+    wrong = _wrong(release, variant, known)
+    return _bad(base, wrong, release, matrix) if wrong else ok(f"nvidia/cuda may have {tag}")
+
+
+def _wrong(release: str, variant: str, known: list[str]) -> str:
+    """What no tag of NVIDIA's has, "" for nothing."""
+    key = _key(release)
+    if len(key) == 2 and key >= _THREE_PARTS:
+        return f"tags of nvidia/cuda name three parts of the release, and {release} has two"
+    if len(key) > 2 and release not in known:
+        return f"CUDA {release} does not exist"
+    if not re.search("-(?:base|runtime|devel)", variant):
+        return "the tag names none of base, runtime and devel"
+    numbered = re.search(r"cudnn(\d+)", variant)
+    if numbered and key >= _CUDNN_BARE:
+        return f"tags of nvidia/cuda from 12.4 on have cudnn without its number, not cudnn{numbered[1]}"
+    return ""
+
+
+def _key(release: str) -> tuple[int, ...]:
+    return tuple(map(int, release.split(".")[:3]))
+
+
+def _bad(base: DockerfileBase, wrong: str, release: str, matrix: Matrix) -> Answer:
+    start = release.rpartition(".")[0] if release.count(".") > 1 else release
+    rows = [row.image for row in matrix.rows("index", "images") if start and row.release.startswith(f"{start}.")]
+    instead = (
+        f"for example {from_line(base, rows[-1])}" if rows else "https://hub.docker.com/r/nvidia/cuda lists the tags"
+    )
+    return bad(
+        f"{base.image} does not exist: {wrong}",
+        Advice(f"in place of {base.source}, {instead}"),
+        evidence=(Evidence.at(base.source, f"FROM {base.image}"),),
+    )
+
+
+RULE = Rule(MACHINE, check)

@@ -1,0 +1,131 @@
+"""Faulty files by kind: each is named with its line, and its healthy twin is silent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doctor.diagnose import exit_status
+from doctor.model.finding import Severity
+from tests.commands.dockerfile.judged import found, report
+
+PIP = "RUN pip install --no-cache-dir"
+PYTHON, PYTHON_311 = "FROM python:3.12\n", "FROM python:3.11\n"
+CUDA = "FROM nvidia/cuda:12.4.1-{}-ubuntu22.04\n"
+BASE, RUNTIME, DEVEL = (CUDA.format(variant) for variant in ("base", "runtime", "devel"))
+CUDNN = CUDA.format("cudnn-runtime")
+WHL = "https://download.pytorch.org/whl"
+VENV = "RUN python3 -m venv /opt/v && /opt/v/bin/pip install --no-cache-dir onnxruntime-gpu==1.20.1\n"
+COPIED = "COPY --from=b /opt/v /opt/v\n"
+GIT = "git+https://github.com"
+FLASH = "https://example.org/flash_attn-2.8.3+cu12torch{}cxx11abiFALSE-{}-{}-linux_x86_64.whl"
+GLIBC = "https://example.org/a-1.0-cp38-cp38-manylinux_2_{}_x86_64.whl"
+# kind: code, faulty, its line, healthy twin
+KINDS = {
+    "TensorFlow without its libraries": (
+        "dockerfile-libraries-missing", f"{BASE}{PIP} tensorflow==2.15.0\n", 2,
+        f"{BASE}{PIP} 'tensorflow[and-cuda]==2.15.0'\n"),
+    "two ONNX Runtimes": (
+        "two-onnxruntimes", f"{PYTHON}{PIP} onnxruntime==1.22.0 onnxruntime-gpu==1.22.0\n", 2,
+        f"{CUDNN}{PIP} onnxruntime-gpu==1.22.0\n"),
+    "an ONNX Runtime that another package brings": (
+        "two-onnxruntimes", f"{PYTHON}{PIP} onnxruntime-gpu==1.22.0\n{PIP} insightface==2.1\n", 3,
+        f"{PYTHON}{PIP} insightface==2.1\n"),
+    "NumPy 2 beside an old torch": (
+        "numpy-abi-mismatch", f"{PYTHON_311}{PIP} torch==2.0.1\n{PIP} numpy==2.1.0\n", 3,
+        f"{PYTHON_311}{PIP} torch==2.0.1 numpy==1.26.4\n"),
+    "a CPU index on a CUDA image": (
+        "cpu-only-wheel", f"{RUNTIME}{PIP} torch==2.9.1 --index-url {WHL}/cpu\n", 2,
+        f"{PYTHON}{PIP} torch==2.9.1 --index-url {WHL}/cpu\n"),
+    "torchvision of another torch": (
+        "companion-version-mismatch", f"{PYTHON}{PIP} torch==2.9.1 torchvision==0.15.0\n", 2,
+        f"{PYTHON}{PIP} torch==2.9.1 torchvision==0.24.1\n"),
+    "torchaudio that takes torch out": (
+        "framework-replaced", f"{PYTHON}{PIP} torch==2.9.1\n{PIP} torchaudio==2.6.0\n", 3,
+        f"{PYTHON}{PIP} torch==2.9.1\n{PIP} torchaudio==2.9.1\n"),
+    "a CUDA that does not exist": (
+        "base-image-unknown", "FROM nvidia/cuda:99.4.1-runtime-ubuntu22.04\n", 1, RUNTIME),
+    "a release that never was": ("base-image-unknown", "FROM nvidia/cuda:12.4.7-runtime-ubuntu22.04\n", 1, RUNTIME),
+    "a tag with two parts": ("base-image-unknown", "FROM nvidia/cuda:11.8-devel-ubuntu22.04\n", 1,
+                             "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n"),
+    "no tag": ("base-image-unknown", "FROM nvidia/cuda\n", 1, RUNTIME),
+    "no variant": ("base-image-unknown", "FROM nvidia/cuda:12.4.1-ubuntu22.04\n", 1, RUNTIME),
+    "cudnn with a number": ("base-image-unknown", "FROM nvidia/cuda:12.4.1-cudnn8-runtime-ubuntu22.04\n", 1, CUDNN),
+    "cuDNN's wheel of another major": (
+        "pip-nvidia-wheels-conflict", f"{PYTHON}{PIP} torch==2.9.1\n{PIP} nvidia-cudnn-cu12==8.9.7.29\n", 3,
+        f"{PYTHON}{PIP} torch==2.9.1\n{PIP} nvidia-cudnn-cu12==9.10.2.21\n"),
+    "a source build without nvcc": (
+        "dockerfile-nvcc-missing", f"{RUNTIME}{PIP} {GIT}/facebookresearch/detectron2.git\n", 2,
+        f"{DEVEL}{PIP} {GIT}/facebookresearch/detectron2.git\n"),
+    "a source build by its name": (
+        "dockerfile-nvcc-missing", f"{PYTHON}{PIP} 'pytorch3d @ {GIT}/facebookresearch/pytorch3d@stable'\n", 2,
+        f"{DEVEL}{PIP} 'pytorch3d @ {GIT}/facebookresearch/pytorch3d@stable'\n"),
+    "kernels that are compiled in use": (
+        "nvcc-missing-in-use", f"{RUNTIME}RUN apt-get install -y python3-pip\n{PIP} vllm==0.33.0\n", 3,
+        f"{DEVEL}RUN apt-get install -y python3-pip\n{PIP} vllm==0.33.0\n"),
+    "a script that brings a driver": (
+        "container-image-bakes-driver-libs", f"{RUNTIME}RUN curl -fsSL https://ollama.com/install.sh | sh\n", 2,
+        f"{RUNTIME}RUN curl -LsSf https://astral.sh/uv/install.sh | sh\n"),
+    "a wheel of a newer glibc": (
+        "wheel-does-not-fit", f"FROM ubuntu:20.04\n{PIP} {GLIBC.format(32)}\n", 2,
+        f"FROM ubuntu:20.04\n{PIP} {GLIBC.format(31)}\n"),
+    "a wheel of another Python": (
+        "wheel-does-not-fit", f"{PYTHON}{PIP} {FLASH.format('2.9', 'cp311', 'cp311')}\n", 2,
+        f"{PYTHON}{PIP} {FLASH.format('2.9', 'cp312', 'cp312')}\n"),
+    "a wheel of another torch": (
+        "wheel-does-not-fit", f"{PYTHON}{PIP} torch==2.8.0 {FLASH.format('2.6', 'cp312', 'cp312')}\n", 2,
+        f"{PYTHON}{PIP} torch==2.8.0 {FLASH.format('2.8', 'cp312', 'cp312')}\n"),
+    "GPUs that a variable hides": (
+        "cuda-visible-devices-empty-or-invalid", f"{PYTHON}ENV CUDA_VISIBLE_DEVICES=-1\n{PIP} torch==2.9.1\n", 2,
+        f"{PYTHON}ENV CUDA_VISIBLE_DEVICES=0\n{PIP} torch==2.9.1\n"),
+    "a last stage without cuDNN": (
+        "dockerfile-libraries-missing", f"{CUDA.format('cudnn-devel')[:-1]} AS b\n{VENV}{BASE}{COPIED}", 2,
+        f"{CUDA.format('cudnn-devel')[:-1]} AS b\n{VENV}{CUDNN}{COPIED}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_faulty_one_is_named(kind: str, tmp_path: Path) -> None:
+    code, faulty, line, _ = KINDS[kind]
+    said = report(tmp_path, faulty)
+    [finding] = [one for one in said.findings if one.code == code]
+    assert f"Dockerfile:{line}" in {f"{one.file}:{one.line}" for one in finding.evidence}, finding.evidence
+    assert finding.severity is not Severity.INFO
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_twin_is_silent(kind: str, tmp_path: Path) -> None:
+    said = report(tmp_path, KINDS[kind][3])
+    assert found(said) == []
+    assert exit_status(said, Severity.ERROR) == 0, [
+        one for one in said.answers if one.kind.value == "unknown" and one.blocks_verdict
+    ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"{PIP} torch torchvision torchaudio --index-url {WHL}/cu128",
+        f"{PIP} torch torchvision",
+        f"{PIP} torch==2.6.0 torchvision torchaudio",
+        f"{PIP} torch==2.6.0 accelerate timm",
+        f"{PIP} 'torch<2.9' 'torchvision<0.24'",
+    ],
+)
+def test_companions_of_the_same_command_fit(lines: str, tmp_path: Path) -> None:
+    assert found(report(tmp_path, f"{PYTHON}{lines}\n")) == []
+
+
+def test_a_release_newer_than_the_rows_is_unknown(tmp_path: Path) -> None:
+    said = report(tmp_path, "FROM nvidia/cuda:14.0.0-runtime-ubuntu24.04\n")
+    assert (found(said), exit_status(said, Severity.ERROR)) == ([], 4)
+
+
+@pytest.mark.parametrize("makes", ["python3 -m venv /opt/v", "uv venv /opt/v", "virtualenv -p python3 /opt/v"])
+def test_the_environment_that_path_selects_is_checked(makes: str, tmp_path: Path) -> None:
+    old = "FROM pytorch/pytorch:1.13.1-cuda11.6-cudnn8-runtime\n"
+    own = f"RUN {makes}\nENV PATH=/opt/v/bin:$PATH\n{PIP} torch==2.9.1\n"
+    given = {"assume_gpus": ("RTX 5090",)}
+    assert "gpu-too-new-for-cuda" in found(report(tmp_path, old, **given))
+    assert found(report(tmp_path, old + own, **given)) == []

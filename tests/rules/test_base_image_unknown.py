@@ -1,0 +1,50 @@
+"""base-image-unknown: the form of a tag, and the releases of CUDA."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compat.need import Advice
+from doctor.model.finding import Status
+from tests.commands.dockerfile.judged import facts
+from tests.rules.case import answer
+
+
+@pytest.mark.parametrize(
+    ("tag", "kind"),
+    [
+        (":12.4.1-runtime-ubuntu22.04", Status.OK),
+        (":12.4.1-cudnn-runtime-ubuntu22.04", Status.OK),
+        (":12.3.2-cudnn9-devel-ubuntu22.04", Status.OK),
+        (":11.8.0-cudnn8-runtime-ubi8", Status.OK),
+        (":11.1-base", Status.OK),  # tags of that age had two parts
+        (":12.4-runtime-ubuntu22.04", Status.BAD),
+        (":12.4.9-runtime-ubuntu22.04", Status.BAD),
+        (":99.4.1-runtime-ubuntu22.04", Status.BAD),
+        (":12.4.1-ubuntu22.04", Status.BAD),
+        (":12.6.3-cudnn9-runtime-ubuntu22.04", Status.BAD),
+        (":latest", Status.BAD),
+        ("", Status.BAD),
+        (":14.0.0-runtime-ubuntu24.04", Status.UNKNOWN),
+        (":12.4.1-runtime-ubuntu22.04-of-mine", Status.UNKNOWN),
+    ],
+)
+def test_tags(tag: str, kind: Status, tmp_path: Path) -> None:
+    assert answer("base-image-unknown", facts(tmp_path, f"FROM nvidia/cuda{tag}\n")).kind is kind
+
+
+def test_other_images_are_left_alone(tmp_path: Path) -> None:
+    for name in ("python:3.12", "ubuntu", "example/cuda:99.4.1-runtime", "nvidia/cuda:$V"):
+        found = answer(
+            "base-image-unknown", facts(tmp_path, f"FROM {name}\n" if "$" not in name else f"ARG V\nFROM {name}\n")
+        )
+        assert found.kind is Status.NOT_APPLICABLE, name
+
+
+def test_a_tag_of_the_same_cuda_is_named(tmp_path: Path) -> None:
+    found = answer("base-image-unknown", facts(tmp_path, "FROM nvidia/cuda:12.4-runtime-ubuntu22.04 AS a\n"))
+    [need] = found.needs
+    assert isinstance(need, Advice)
+    assert need.text.startswith("in place of Dockerfile:1, for example FROM nvidia/cuda:12.4.1-")
