@@ -147,7 +147,7 @@ def test_installed_frameworks_are_never_asked_whether_they_are_published() -> No
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("torch 2.9", "'torch 2.9' is no package with a version specifier"),
+        ("torch 2 9", "'torch 2 9' is no package with a version specifier"),
         ("trch==2.9.1", "no product 'trch'; did you mean torch"),
         ("cudnn==9.10.2", "no product 'cudnn'"),
     ],
