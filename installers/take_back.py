@@ -110,9 +110,7 @@ def _settle(aside: str, path: str, known: Collection[Stamp | None]) -> None:
     """Clear what a rollback that was killed left beside the path: if it is an edit, it goes back."""
     if (left := stamp_of(aside)) is None:
         return
-    if left in known:
-        os.unlink(aside)
-    elif exchange(aside, path):
+    if left in known or exchange(aside, path):
         os.unlink(aside)
     else:
         _move_back(aside, path)

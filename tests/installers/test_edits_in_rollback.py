@@ -18,12 +18,9 @@ from tests.installers import trees
 MINE = "mine, and nobody else's\n"
 FILES = (
     "include/cudnn.h",
-    "include/cudnn_version.h",
-    "include/cudnn_graph.h",
     "targets/x86_64-linux/lib/libcudnn.so.9.10.2",
     "settings.ini",
     "ld.so.conf.d/cudnn.conf",
-    "extras/cudnn/lib/libcudnn_ops.so.9.10.2",
 )
 
 
@@ -76,11 +73,9 @@ def taken_back(root: Path, name: str, save: Callable[[Path], None], at: int, fun
 
 @pytest.mark.parametrize("save", [save_in_place, save_by_rename])
 @pytest.mark.parametrize("name", FILES)
-def test_no_edit_is_lost_where_files_can_be_exchanged(
-    tmp_path: Path, name: str, save: Callable[[Path], None]
-) -> None:
+def test_no_edit_is_lost_where_files_can_be_exchanged(tmp_path: Path, name: str, save: Callable[[Path], None]) -> None:
     functions = ((os, "rename"), (os, "replace"), (os, "unlink"), (os, "link"), (take_back, "exchange"))
-    users = [taken_back(tmp_path / str(at), name, save, at, functions) for at in range(2, 30, 7)]
+    users = [taken_back(tmp_path / str(at), name, save, at, functions) for at in (1, 3, 11)]
     assert any(one.saved for one in users)
 
 
@@ -88,7 +83,5 @@ def test_no_edit_is_lost_where_files_can_be_exchanged(
 def test_nor_where_they_cannot(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another file system than Linux's own: what lies there is compared immediately before it is replaced."""
     monkeypatch.setattr(take_back, "_rename", lambda *_: False)
-    users = [
-        taken_back(tmp_path / str(at), name, save_by_rename, at, ((take_back, "stamp_of"),)) for at in range(2, 30, 7)
-    ]
+    users = [taken_back(tmp_path / str(at), name, save_by_rename, at, ((take_back, "stamp_of"),)) for at in (1, 3, 11)]
     assert any(one.saved for one in users)
