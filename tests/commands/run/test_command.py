@@ -147,3 +147,14 @@ def test_the_environment_of_the_command_is_looked_at(tmp_path: Path) -> None:
     assert _python_of((str(tmp_path / "bin" / "torchrun"),)) == (beside,)
     assert _python_of((str(tmp_path / "bin" / "python3.12"),)) == (f"{beside}3.12",)
     assert _python_of(("no-such-command",)) == ()
+
+
+def test_with_redact_nothing_private_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command's own output passes as it is."""
+    monkeypatch.setenv("SLURM_JOB_USER", "mmuster")
+    program = f"import sys; sys.exit('{TOO_OLD} /data/mmuster/x token=hunter2')"
+    done = gpudoctor("--redact", "--", sys.executable, "-c", program, "--password", "hunter3")
+    _, output, said = done.stderr.partition("/data/mmuster/x token=hunter2\n")
+    assert output
+    assert "driver-too-old-for-runtime" in said
+    assert not [one for one in ("mmuster", "hunter2", "hunter3") if one in said]
