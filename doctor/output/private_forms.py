@@ -257,13 +257,13 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
         r"((?<!\w)[A-Z][a-z]{2} [ \d]\d (?:\d\d:){2}\d\d |(?<!\w)\d{4}-\d\d-\d\dT[\d:.,]{8,20}(?:Z|[+-]\d\d:?\d\d) )"
         r"(\S{1,253})(?= [\w./()-]{1,80}(?:\[\d+\])?:)"), _named_host),  # syslog
     ("", re.compile(
-        r"((?<![A-Za-z])(?:[A-Z0-9]+_)*(?:USER|LOGNAME|USERNAME|ACCOUNT)[\"']?\s?[=:]\s?[\"']?)"
+        r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:USER|LOGNAME|USERNAME|ACCOUNT)[\"']?\s?[=:]\s?[\"']?)"
         r"([A-Za-z_][\w.\\@-]{0,63})"), _named_user),
     ("", re.compile(
-        r"((?<![A-Za-z])(?:[A-Z0-9]+_)*(?:HOST|HOSTNAME|NODENAME|NODELIST|COMPUTERNAME|MASTER_ADDR|NODE_LIST)[\"']?\s?[=:]"
+        r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:HOST|HOSTNAME|NODENAME|NODELIST|COMPUTERNAME|MASTER_ADDR|NODE_LIST)[\"']?\s?[=:]"
         r"\s?[\"']?)([A-Za-z][\w.,\[\]-]{0,253})"), _named_host),
     (".", re.compile(
-        r"((?<![A-Za-z])(?:ip|ipv4|hosts?|addr|address|addresses|inet|peer|server|node|via|src|dst|gateway|gw|client"
+        r"((?<![A-Za-z0-9_])(?:ip|ipv4|hosts?|addr|address|addresses|inet|peer|server|node|via|src|dst|gateway|gw|client"
         r"|remote|nameserver|route|ping|ssh|(?:connect(?:ed|ing|ion)?|listen(?:ing)?|bind|bound) (?:to|from|on|at)"
         rf"|[A-Z_]*(?:ADDR|HOST|IP|NODE|PEER|SERVER|CLIENT))(?:[\"']?\s?[=:]\s?[\"']?|\s\(?))({_QUAD})(?![\d.]*\d)",
         re.IGNORECASE), _named_address),
