@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any, BinaryIO
 
 from compat.base.errors import GpudoctorError
+from compat.base.limits import lifted_limits
 from compat.base.record import NamedTuple
 from compat.base.trust import refuse
 
@@ -130,7 +131,7 @@ class Process:
                 stdout = subprocess.PIPE if launch.is_piped else self._stdout
                 options = {"stdin": given, "stdout": stdout, "stderr": self._stderr, "start_new_session": True}
             try:
-                with delayed_signals():
+                with delayed_signals(), lifted_limits():
                     self._process = subprocess.Popen(
                         launch.argv,
                         executable=launch.program,
