@@ -15,6 +15,7 @@ from doctor.commands.explain.document import STATUS, ExplainDocument
 from doctor.commands.explain.evidence import files_of, unpacked
 from doctor.commands.explain.report_from_text import causes_of_report, merged, report_of
 from doctor.host import BadRequest
+from doctor.host.files import open_named
 from doctor.messages import pages
 from doctor.messages.causes import causes_of
 from doctor.messages.reading import ByteSource, Reading, read
@@ -104,7 +105,7 @@ def _reading(subject: str) -> Reading:
             raise BadRequest("name a file, a finding's code, or - and paste the message (Ctrl-D ends it)")
         return _read(sys.stdin.buffer, _STANDARD_INPUT)
     try:
-        with open(subject, "rb") as stream:
+        with open_named(subject) as stream:
             return _read(stream, subject)
     except BadRequest as error:
         raise BadRequest(f"{subject}: {error}") from error
