@@ -19,6 +19,12 @@ class CannotChange(InstallError):
     """The system refuses a change: no space, no permission, a read-only file system."""
 
 
+class NotUndone(InstallError):
+    """What a run changed could not be put back; its journal and backups are kept."""
+
+    hint = "Once that is mended, run `gpudoctor install rollback`: it puts back the rest."
+
+
 def nearest(path: str) -> str:
     """The directory itself, or the nearest one above that is there."""
     while not os.path.lexists(path) and os.path.dirname(path) != path:

@@ -6,6 +6,7 @@ Undoing can itself be killed at any instant and done again: each step leaves a p
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Callable, Collection
@@ -13,13 +14,14 @@ from collections.abc import Callable, Collection
 from compat.base.record import NamedTuple
 from installers.at_work import Watch, require_ended, watch
 from installers.command import as_root, inverses
-from installers.errors import InstallError
+from installers.errors import InstallError, NotUndone, plainly, refused
 from installers.file_identity import Stamp, change_mode, is_same, stamp_of
 from installers.journal import Change, Entry, Journal, JournalError, Ran, State, change_of, history, whole
 from installers.step import kind_named
 from installers.steps.command import Command, is_of_packages
 from installers.take_back import put_back, remove
 
+_IN_USE = {errno.ENOENT, errno.ENOTDIR, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY}
 _REVERSAL_S = 3600  # removing a driver's packages builds an initramfs
 
 
@@ -74,27 +76,34 @@ def rollback(state: State, run: str = "", reversal: Reversal | None = None) -> U
 
     Where a run had been killed, that one is taken back, and no other.
 
-    Raises NoSuchRun, ChangedSince, OnlyCommands, CommandFailed, AtWork, Busy, OSError.
+    Raises NoSuchRun, ChangedSince, OnlyCommands, CommandFailed, AtWork, Busy, NotUndone, CannotChange.
     """
-    with state.lock():
-        recovered = recover(state)
-        if recovered:
-            return recovered[0]._replace(also=recovered[1:])
-        journal = finished(state, run)
-        require_ended(journal)
-        if journal.state() == "undone":
-            return _only_commands(journal, reversal)
-        foreign = {**_foreign(journal.changes()), **_changed_by_later(journal, state)}
-        if foreign:
-            raise ChangedSince(journal.id, tuple(foreign))
-        commands = journal.commands()
-        if commands and not journal.changes() and reversal is None:
-            raise OnlyCommands(f"run {journal.id} changed the machine by commands alone: nothing was taken back")
-        _reverse(journal, reversal, afterwards=False)
-        journal.append({"what": "undo"})
-        undone = undo(journal, state)
-        _reverse(journal, reversal, afterwards=True)
-        return undone._replace(commands=journal.commands())
+    with plainly(), state.lock():
+        try:
+            return _rollback(state, run, reversal)
+        except OSError as error:
+            raise NotUndone(f"not everything could be put back yet: {refused(error)}") from error
+
+
+def _rollback(state: State, run: str, reversal: Reversal | None) -> Undone:
+    recovered = recover(state)
+    if recovered:
+        return recovered[0]._replace(also=recovered[1:])
+    journal = finished(state, run)
+    require_ended(journal)
+    if journal.state() == "undone":
+        return _only_commands(journal, reversal)
+    foreign = {**_foreign(journal.changes()), **_changed_by_later(journal, state)}
+    if foreign:
+        raise ChangedSince(journal.id, tuple(foreign))
+    commands = journal.commands()
+    if commands and not journal.changes() and reversal is None:
+        raise OnlyCommands(f"run {journal.id} changed the machine by commands alone: nothing was taken back")
+    _reverse(journal, reversal, afterwards=False)
+    journal.append({"what": "undo"})
+    undone = undo(journal, state)
+    _reverse(journal, reversal, afterwards=True)
+    return undone._replace(commands=journal.commands())
 
 
 def _only_commands(journal: Journal, reversal: Reversal | None) -> Undone:
@@ -134,8 +143,7 @@ def undo(journal: Journal, state: State) -> Undone:
         elif record["what"] == "change":
             change = change_of(record)
             if change.kind == "mkdir":
-                with contextlib.suppress(OSError):  # not there, or somebody's files are in it
-                    os.rmdir(change.path)
+                _remove_directory(change.path)
             elif change.path not in foreign:
                 (restored if _revert(change, journal, known_stamps[change.path]) else foreign)[change.path] = None
     for record in journal.records():
@@ -206,8 +214,8 @@ def prunable(state: State) -> tuple[Entry, ...]:
 
 
 def prune(state: State, runs: tuple[Entry, ...]) -> None:
-    """Remove the records and backups of runs, which can then be taken back no more; raises Busy, OSError."""
-    with state.lock():
+    """Remove the records and backups of runs, which can then be taken back no more; raises Busy, CannotChange."""
+    with plainly(), state.lock():
         still = {one.id for one in prunable(state)}
         for one in runs:
             if one.id in still:
@@ -265,6 +273,15 @@ def _revert(change: Change, journal: Journal, known: Collection[Stamp | None]) -
         return True
     found = next(path for path in _originals(change, journal) if _is_original(change, path))
     return is_same(change.path, found) or put_back(change.path, found, known, journal.id)
+
+
+def _remove_directory(path: str) -> None:
+    """Unless it is gone, or somebody uses it now."""
+    try:
+        os.rmdir(path)
+    except OSError as error:
+        if error.errno not in _IN_USE:
+            raise
 
 
 def _restore_times(journal: Journal) -> None:

@@ -174,7 +174,7 @@ def test_a_file_that_is_put_back_is_written_through_no_link(
         raise OSError
 
     monkeypatch.setattr(os, "link", no_link)
-    with pytest.raises(OSError, match="File exists"):
+    with pytest.raises(InstallError, match="File exists"):
         rollback(state)
     assert untouched(theirs)
 
