@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from compat.base.record import NamedTuple
 from installers.command import require_trusted
-from installers.errors import InstallError, plainly, refused, require_space, require_writable
+from installers.errors import InstallError, NotUndone, plainly, refused, require_space, require_writable
 from installers.journal import Journal, Ran, State
 from installers.plan import Plan
 from installers.run import MEANS, ExecutionOptions, Run
@@ -19,12 +19,6 @@ from installers.steps.command import Command, Inverse
 from installers.undo import Undone, recover, undo
 
 _UMASK = 0o022
-
-
-class NotUndone(InstallError):
-    """A run failed, and putting back what it changed failed as well; its journal and backups are kept."""
-
-    hint = "Once that is mended, run any `gpudoctor install` that changes something: it puts back the rest first."
 
 
 class Interrupted(InstallError):

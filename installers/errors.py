@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 
 from compat.base.errors import GpudoctorError
+from compat.base.trust import NotTrusted
 
 
 class InstallError(GpudoctorError):
@@ -16,6 +17,12 @@ class InstallError(GpudoctorError):
 
 class CannotChange(InstallError):
     """The system refuses a change: no space, no permission, a read-only file system."""
+
+
+class NotUndone(InstallError):
+    """What a run changed could not be put back; its journal and backups are kept."""
+
+    hint = "Once that is mended, run `gpudoctor install rollback`: it puts back the rest."
 
 
 def nearest(path: str) -> str:
@@ -81,6 +88,10 @@ _IN_USE = (32, 33)  # ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION: no right he
 
 def refused(error: OSError) -> CannotChange:
     """The same as an error of ours, with a hint."""
+    if isinstance(error, NotTrusted):
+        found = CannotChange(error.why)
+        found.hint = "Run the same command as that user, or choose another file."
+        return found
     code = errno.EBUSY if getattr(error, "winerror", 0) in _IN_USE else error.errno or 0
     what, hint = {
         errno.ENOSPC: ("no space is left", "Free some space there, or choose another directory."),

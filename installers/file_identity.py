@@ -7,8 +7,12 @@ import errno
 import os
 import shutil
 import stat
+from collections.abc import Callable
 
+from compat.base.anchored import anchored, name_of, resolved, set_mode
 from compat.base.record import NamedTuple
+
+_CHUNK_BYTES = 1 << 20
 
 
 class Stamp(NamedTuple):
@@ -35,6 +39,14 @@ def stamp_of(path: str) -> Stamp | None:
     return Stamp("file" if stat.S_ISREG(seen.st_mode) else "other", mode, seen.st_mtime_ns, seen.st_size)
 
 
+def change_mode(path: str, seen: Stamp | None, mode: int) -> None:
+    """Change the permission bits of a file that is still as it was seen, and never those behind a link; OSError."""
+    with anchored(resolved(path) if os.name == "posix" else path) as there:
+        if stamp_of(there) != seen:
+            return
+        set_mode(there, mode)
+
+
 def is_same(path: str, other: str) -> bool:
     """Whether two names are one file or link: renaming one over the other would leave both. Raises OSError."""
     try:
@@ -44,13 +56,23 @@ def is_same(path: str, other: str) -> bool:
 
 
 def copy_as_it_is(source: str, to: str) -> None:
-    """Copy a file or a link with mode, times, owner and extended attributes, as far as this user may."""
-    shutil.copy2(source, to, follow_symlinks=False)
-    seen = os.lstat(source)
-    made = os.lstat(to)
+    """Copy a file or a link to a new name with mode, times, owner and extended attributes, as far as this user may."""
+    if os.path.islink(source):
+        shutil.copy2(source, to, follow_symlinks=False)
+        _copy_owner(source, to, lambda *ids: os.lchown(to, *ids))
+        return
+    with open(source, "rb") as content, open(to, "xb") as copy:  # what somebody else put there is not written to
+        shutil.copyfileobj(content, copy, _CHUNK_BYTES)
+        copy.flush()
+        _copy_owner(source, to, lambda *ids: os.fchown(copy.fileno(), *ids))
+        shutil.copystat(source, name_of(copy.fileno()) or to)
+
+
+def _copy_owner(source: str, to: str, change: Callable[[int, int], None]) -> None:
+    seen, made = os.lstat(source), os.lstat(to)
     if hasattr(os, "lchown") and (seen.st_uid, seen.st_gid) != (made.st_uid, made.st_gid):
         with contextlib.suppress(PermissionError):
-            os.lchown(to, seen.st_uid, seen.st_gid)
+            change(seen.st_uid, seen.st_gid)
 
 
 def link_or_copy(source: str, to: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from compat.base.anchored import anchored, is_regular, open_file, resolved
 from installers.errors import CannotChange, written
 
 if TYPE_CHECKING:
@@ -22,10 +23,15 @@ def directory_of(path: str) -> str:
 
 
 def replace_text(path: str, made_of: Callable[[str], str], run: Run) -> None:
-    """Give a file the text that is made of what it holds now; raises CannotChange, OSError."""
+    """Give a file the text that is made of what it holds now; raises CannotChange, OSError.
+
+    A link to the file that somebody keeps elsewhere stays, but for one of another user: root would write into a file
+    that he chose.
+    """
     from installers.transaction import Item  # late: printing needs none of it
 
-    path = os.path.realpath(os.path.expanduser(path))  # a link to the file that somebody keeps elsewhere stays
+    path = os.path.expanduser(path)
+    path = resolved(path) if os.name == "posix" else os.path.realpath(path)
     before = _text_of(path)
     text = made_of(before or "")
     if text != before:
@@ -35,10 +41,14 @@ def replace_text(path: str, made_of: Callable[[str], str], run: Run) -> None:
 def _text_of(path: str) -> str | None:
     """None where there is no file yet; raises CannotChange for what is no text."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST_TEXT_BYTES + 1)
-    except FileNotFoundError:
+        descriptor = open_file(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    if not is_regular(descriptor):
+        os.close(descriptor)
+        raise CannotChange(f"{path} is no text file")
+    with open(descriptor, "rb") as file:
+        data = file.read(_LARGEST_TEXT_BYTES + 1)
     if len(data) > _LARGEST_TEXT_BYTES or b"\0" in data:
         raise CannotChange(f"{path} is no text file")
     return data.decode("utf-8", "surrogateescape")
@@ -46,12 +56,12 @@ def _text_of(path: str) -> str | None:
 
 def _write(text: str, path: str, to: str) -> None:
     """With the mode and owner of the file whose place it takes."""
-    with written(to), open(to, "wb") as file:
+    with written(to), open(to, "xb") as file:
         file.write(text.encode("utf-8", "surrogateescape"))
     import stat  # late: printing needs none of it
 
-    with contextlib.suppress(FileNotFoundError):
-        seen = os.stat(path)
+    with contextlib.suppress(FileNotFoundError), anchored(path) as there:
+        seen = os.lstat(there)
         os.chmod(to, stat.S_IMODE(seen.st_mode))
         if hasattr(os, "chown") and (seen.st_uid, seen.st_gid) != (os.geteuid(), os.getegid()):
             with contextlib.suppress(PermissionError):

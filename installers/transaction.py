@@ -9,8 +9,9 @@ import contextlib
 import os
 from collections.abc import Callable, Sequence
 
+from compat.base.anchored import anchored, resolved
 from installers.errors import InstallError
-from installers.file_identity import Stamp, is_same, link_or_copy, stamp_of, sync
+from installers.file_identity import Stamp, change_mode, is_same, link_or_copy, stamp_of, sync
 from installers.journal import Change, Journal, Record, record_of
 
 SCRATCH_NAME = ".gpudoctor-"  # begins the name of the directory in which files wait beside their place
@@ -41,6 +42,7 @@ class Transaction:
         self._asides: list[str] = []
         self._timed: set[str] = set()
         self._number = 0
+        self._folders: dict[str, str] = {}
 
     def put(self, items: Sequence[Item]) -> None:
         """Bring files and links into place together; raises InTheWay, OSError."""
@@ -51,11 +53,13 @@ class Transaction:
         self._remember_times(tuple(_existing_parent(item.path) for item in items))
         self._journal.append(*map(record_of, made), *(record_of(change) for change, _ in prepared))
         for change in made:
-            os.mkdir(change.path)
+            with anchored(self._real(change.path)) as there:
+                os.mkdir(there)
         for change, temporary in prepared:
-            if stamp_of(change.path) != change.before:
-                raise InTheWay(f"{change.path} was changed by somebody else while it was being replaced")
-            os.replace(temporary, change.path)
+            with anchored(self._real(change.path)) as there, anchored(temporary, is_own=True) as made_there:
+                if stamp_of(there) != change.before:
+                    raise InTheWay(f"{change.path} was changed by somebody else while it was being replaced")
+                os.replace(made_there, there)
         for directory in {os.path.dirname(change.path) for change in (*made, *(one for one, _ in prepared))}:
             sync(directory)
 
@@ -65,14 +69,13 @@ class Transaction:
         if changes:
             self._journal.append(*map(record_of, changes))
         for change in changes:
-            os.chmod(change.path, change.after.mode)
+            change_mode(change.path, change.before, change.after.mode)
 
     def close(self) -> None:
         """Remove the directories in which files waited."""
-        for path in self._asides:
-            os.unlink(path)
-        for path in self._scratch.values():
-            os.rmdir(path)
+        for path in (*self._asides, *self._scratch.values()):
+            with anchored(path, is_own=path in self._asides) as there:
+                (os.unlink if path in self._asides else os.rmdir)(there)
 
     def _prepare(self, item: Item) -> tuple[Change, str]:
         before = stamp_of(item.path)
@@ -80,9 +83,10 @@ class Transaction:
             raise InTheWay(f"{item.path} is {'a directory' if before.kind == 'directory' else 'no file'}")
         self._number += 1
         temporary = os.path.join(self._scratch_for(item.path), str(self._number))
-        item.make(temporary)
-        sync(temporary)  # after a power cut, too, a name has its content
-        after = stamp_of(temporary)
+        with anchored(temporary, is_own=True) as there:
+            item.make(there)
+            sync(there)  # after a power cut, too, a name has its content
+            after = stamp_of(there)
         if after is None:
             raise FileNotFoundError(temporary)
         change = Change("put", item.path, before, after)
@@ -91,13 +95,22 @@ class Transaction:
     def _backed_up(self, change: Change, aside: str) -> Change:
         name = str(self._number)
         backup = os.path.join(self._journal.backup, name)
-        link_or_copy(change.path, backup)
-        if not is_same(change.path, backup):
-            with contextlib.suppress(OSError, NotImplementedError):  # the backup serves as well, given space
-                os.link(change.path, aside, follow_symlinks=False)
-                self._asides.append(aside)
-                return change._replace(backup=name, aside=aside)
+        with anchored(self._real(change.path)) as there:
+            link_or_copy(there, backup)
+            if not is_same(there, backup):
+                # The backup serves as well, given space.
+                with contextlib.suppress(OSError, NotImplementedError), anchored(aside, is_own=True) as beside:
+                    os.link(there, beside, follow_symlinks=False)
+                    self._asides.append(aside)
+                    return change._replace(backup=name, aside=aside)
         return change._replace(backup=name)
+
+    def _real(self, path: str) -> str:
+        """The path with its directory's links resolved once for all files in it."""
+        folder, name = os.path.split(path)
+        if folder not in self._folders:
+            self._folders[folder] = resolved(folder) if os.name == "posix" else folder
+        return os.path.join(self._folders[folder], name)
 
     def _scratch_for(self, path: str) -> str:
         parent = _existing_parent(path)
@@ -107,7 +120,8 @@ class Transaction:
         if device not in self._scratch:
             scratch = os.path.join(os.path.realpath(parent), f"{SCRATCH_NAME}{self._journal.id}-{len(self._scratch)}")
             self._remember_times((parent,), {"what": "scratch", "path": scratch})
-            os.mkdir(scratch, 0o700)
+            with anchored(scratch) as there:
+                os.mkdir(there, 0o700)
             self._scratch[device] = scratch
         return self._scratch[device]
 

@@ -6,19 +6,22 @@ Undoing can itself be killed at any instant and done again: each step leaves a p
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from compat.base.record import NamedTuple
 from installers.at_work import Watch, require_ended, watch
 from installers.command import as_root, inverses
-from installers.errors import InstallError
-from installers.file_identity import Stamp, copy_as_it_is, is_same, stamp_of
+from installers.errors import InstallError, NotUndone, plainly, refused
+from installers.file_identity import Stamp, change_mode, is_same, stamp_of
 from installers.journal import Change, Entry, Journal, JournalError, Ran, State, change_of, history, whole
 from installers.step import kind_named
 from installers.steps.command import Command, is_of_packages
+from installers.take_back import put_back, remove
 
+_IN_USE = {errno.ENOENT, errno.ENOTDIR, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY}
 _REVERSAL_S = 3600  # removing a driver's packages builds an initramfs
 
 
@@ -73,27 +76,34 @@ def rollback(state: State, run: str = "", reversal: Reversal | None = None) -> U
 
     Where a run had been killed, that one is taken back, and no other.
 
-    Raises NoSuchRun, ChangedSince, OnlyCommands, CommandFailed, AtWork, Busy, OSError.
+    Raises NoSuchRun, ChangedSince, OnlyCommands, CommandFailed, AtWork, Busy, NotUndone, CannotChange.
     """
-    with state.lock():
-        recovered = recover(state)
-        if recovered:
-            return recovered[0]._replace(also=recovered[1:])
-        journal = finished(state, run)
-        require_ended(journal)
-        if journal.state() == "undone":
-            return _only_commands(journal, reversal)
-        foreign = {**_foreign(journal.changes()), **_changed_by_later(journal, state)}
-        if foreign:
-            raise ChangedSince(journal.id, tuple(foreign))
-        commands = journal.commands()
-        if commands and not journal.changes() and reversal is None:
-            raise OnlyCommands(f"run {journal.id} changed the machine by commands alone: nothing was taken back")
-        _reverse(journal, reversal, afterwards=False)
-        journal.append({"what": "undo"})
-        undone = undo(journal, state)
-        _reverse(journal, reversal, afterwards=True)
-        return undone._replace(commands=journal.commands())
+    with plainly(), state.lock():
+        try:
+            return _rollback(state, run, reversal)
+        except OSError as error:
+            raise NotUndone(f"not everything could be put back yet: {refused(error)}") from error
+
+
+def _rollback(state: State, run: str, reversal: Reversal | None) -> Undone:
+    recovered = recover(state)
+    if recovered:
+        return recovered[0]._replace(also=recovered[1:])
+    journal = finished(state, run)
+    require_ended(journal)
+    if journal.state() == "undone":
+        return _only_commands(journal, reversal)
+    foreign = {**_foreign(journal.changes()), **_changed_by_later(journal, state)}
+    if foreign:
+        raise ChangedSince(journal.id, tuple(foreign))
+    commands = journal.commands()
+    if commands and not journal.changes() and reversal is None:
+        raise OnlyCommands(f"run {journal.id} changed the machine by commands alone: nothing was taken back")
+    _reverse(journal, reversal, afterwards=False)
+    journal.append({"what": "undo"})
+    undone = undo(journal, state)
+    _reverse(journal, reversal, afterwards=True)
+    return undone._replace(commands=journal.commands())
 
 
 def _only_commands(journal: Journal, reversal: Reversal | None) -> Undone:
@@ -124,14 +134,18 @@ def undo(journal: Journal, state: State) -> Undone:
     require_ended(journal)
     changes = journal.changes()
     foreign = {**_foreign(changes), **_lost(changes, journal)}
-    restored: set[str] = set()
+    known_stamps = _known(changes)
+    restored: dict[str, None] = {}
     for record in reversed(journal.records()):
         if record["what"] == "own" and (own := kind_named(record["kind"]).undo):
             covered = _of_packages(journal) if own(record["data"]) is True else ()
             journal.append(*({"what": "reversed", "number": number} for number in covered))
         elif record["what"] == "change":
             change = change_of(record)
-            restored.update({change.path} if change.path not in foreign and _revert(change, journal) else ())
+            if change.kind == "mkdir":
+                _remove_directory(change.path)
+            elif change.path not in foreign:
+                (restored if _revert(change, journal, known_stamps[change.path]) else foreign)[change.path] = None
     for record in journal.records():
         if record["what"] == "scratch":
             shutil.rmtree(record["path"], ignore_errors=True)
@@ -145,7 +159,7 @@ def undo(journal: Journal, state: State) -> Undone:
     return Undone(
         id=journal.id,
         summary=journal.entry().summary,
-        restored=len(restored),
+        restored=len(restored.keys() - foreign.keys()),
         left=tuple(foreign),
         commands=journal.commands(),
         kept=journal.kept(),
@@ -200,8 +214,8 @@ def prunable(state: State) -> tuple[Entry, ...]:
 
 
 def prune(state: State, runs: tuple[Entry, ...]) -> None:
-    """Remove the records and backups of runs, which can then be taken back no more; raises Busy, OSError."""
-    with state.lock():
+    """Remove the records and backups of runs, which can then be taken back no more; raises Busy, CannotChange."""
+    with plainly(), state.lock():
         still = {one.id for one in prunable(state)}
         for one in runs:
             if one.id in still:
@@ -226,11 +240,16 @@ def _stays(journal: Journal) -> bool:
 
 def _foreign(changes: tuple[Change, ...]) -> dict[str, None]:
     """Paths that are neither as before the run nor as it made them; never a directory, which others may fill."""
+    return {path: None for path, stamps in _known(changes).items() if stamp_of(path) not in stamps}
+
+
+def _known(changes: tuple[Change, ...]) -> dict[str, set[Stamp | None]]:
+    """Each path's stamps before and after every change of the run."""
     known: dict[str, set[Stamp | None]] = {}
     for change in changes:
         if change.kind != "mkdir":
             known.setdefault(change.path, set()).update((change.before, change.after))
-    return {path: None for path, stamps in known.items() if stamp_of(path) not in stamps}
+    return known
 
 
 def _changed_by_later(journal: Journal, state: State) -> dict[str, None]:
@@ -242,37 +261,27 @@ def _changed_by_later(journal: Journal, state: State) -> dict[str, None]:
     return {path: None for paths in later for path in paths if path in mine}
 
 
-def _revert(change: Change, journal: Journal) -> bool:
-    """Whether a file or link is as before now."""
-    if change.kind == "mkdir":
-        with contextlib.suppress(OSError):  # not there, or somebody's files are in it
-            os.rmdir(change.path)
-        return False
+def _revert(change: Change, journal: Journal, known: Collection[Stamp | None]) -> bool:
+    """Whether a file or link is as before now; False where somebody edited it since `_foreign` looked."""
     if change.kind == "mode":
-        if change.before and stamp_of(change.path) == change.after:
-            os.chmod(change.path, change.before.mode)
+        if change.before and change.after != change.before:
+            change_mode(change.path, change.after, change.before.mode)
         return True
     if change.before is None:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            os.unlink(change.path)
+        return remove(change.path, known, journal.id)
+    if stamp_of(change.path) == change.before:
         return True
-    if stamp_of(change.path) != change.before:
-        found = next(path for path in _originals(change, journal) if _is_original(change, path))
-        _put_back(change.path, found, journal)
-    return True
+    found = next(path for path in _originals(change, journal) if _is_original(change, path))
+    return is_same(change.path, found) or put_back(change.path, found, known, journal.id)
 
 
-def _put_back(path: str, backup: str, journal: Journal) -> None:
-    if is_same(path, backup):
-        return
-    temporary = os.path.join(os.path.dirname(path), f".gpudoctor-{journal.id}-undo")
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(temporary)
+def _remove_directory(path: str) -> None:
+    """Unless it is gone, or somebody uses it now."""
     try:
-        os.link(backup, temporary, follow_symlinks=False)
-    except (OSError, NotImplementedError):
-        copy_as_it_is(backup, temporary)
-    os.replace(temporary, path)
+        os.rmdir(path)
+    except OSError as error:
+        if error.errno not in _IN_USE:
+            raise
 
 
 def _restore_times(journal: Journal) -> None:
@@ -281,6 +290,7 @@ def _restore_times(journal: Journal) -> None:
     for record in journal.records():
         if record["what"] == "times":
             first.setdefault(record["path"], record["mtime_ns"])
+    follow = os.utime not in os.supports_follow_symlinks  # Windows
     for path, mtime_ns in first.items():
         with contextlib.suppress(FileNotFoundError, PermissionError):
-            os.utime(path, ns=(os.stat(path).st_atime_ns, mtime_ns))
+            os.utime(path, ns=(os.stat(path).st_atime_ns, mtime_ns), follow_symlinks=follow)

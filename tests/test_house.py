@@ -212,7 +212,7 @@ MAY_NAME_FRAMEWORKS = {
     "doctor/commands/verify/cudnn_trial/": "CuPy computes for us",
     "doctor/commands/verify/command.py": "CuPy computes for us",
     "doctor/commands/verify/missing.py": "CuPy computes for us",
-    "doctor/output/redact.py": "words that a report keeps",
+    "doctor/output/private_forms.py": "words that a report keeps",
     "doctor/pyenv/distributions.py": "conda's packages, which are none of the index's",
 }
 

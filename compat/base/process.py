@@ -1,7 +1,7 @@
 """Start subprocesses without a shell, bound their time and output, and end them: the one door to the operating system.
 
-It also turns the signals that ask gpudoctor to end into KeyboardInterrupt. Who may start what is decided before, by
-`compat.base.trust`. Sources: signal(7), prctl(2) (PR_SET_PDEATHSIG), memfd_create(2), fcntl(2) (F_ADD_SEALS).
+It starts nothing that `compat.base.trust` refuses. It also turns the signals that ask gpudoctor to end into
+KeyboardInterrupt. Sources: signal(7), prctl(2) (PR_SET_PDEATHSIG), memfd_create(2), fcntl(2) (F_ADD_SEALS).
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from types import FrameType
 from typing import Any, BinaryIO
 
 from compat.base.errors import GpudoctorError
+from compat.base.limits import lifted_limits
 from compat.base.record import NamedTuple
+from compat.base.trust import refuse
 
 OUTPUT_AT_MOST_BYTES = 4 << 20
 _LAST_WORDS_S = 0.5
@@ -116,7 +118,8 @@ class Process:
     """
 
     def __init__(self, launch: Launch) -> None:
-        """Start it; raises OSError, NotPrepared."""
+        """Start it; raises OSError, NotTrusted, NotPrepared."""
+        _refuse(launch)
         import subprocess  # late: slow to load, and many commands start nothing
 
         self._is_leader = not launch.is_foreground
@@ -128,7 +131,7 @@ class Process:
                 stdout = subprocess.PIPE if launch.is_piped else self._stdout
                 options = {"stdin": given, "stdout": stdout, "stderr": self._stderr, "start_new_session": True}
             try:
-                with delayed_signals():
+                with delayed_signals(), lifted_limits():
                     self._process = subprocess.Popen(
                         launch.argv,
                         executable=launch.program,
@@ -223,6 +226,19 @@ class Process:
 def run_process(launch: Launch, timeout_s: float) -> Ended:
     """Start a process and wait for its end; raises OSError, NotPrepared."""
     return Process(launch).end_within(timeout_s)
+
+
+def _refuse(launch: Launch) -> None:
+    """Raise NotTrusted where another user could change the program, by each name; this Python runs already."""
+    environ = os.environ if launch.environ is None else launch.environ
+    for name in dict.fromkeys(one for one in (launch.argv[0], launch.program) if one and one != sys.executable):
+        path: str | None = os.path.join(launch.folder or "", name)
+        if "/" not in name and os.name == "posix":
+            import shutil  # late: slow to load
+
+            path = shutil.which(name, path=environ.get("PATH", os.defpath))
+        if path and os.path.exists(path):
+            refuse(path, environ=environ)
 
 
 def command_line(argv: tuple[str, ...]) -> str:

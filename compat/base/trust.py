@@ -79,13 +79,9 @@ def owner_of(path: str, uid: int | None = None) -> int | None:
     return None if _owns(os.geteuid() if uid is None else uid, Step(path, found)) else found.st_uid
 
 
-def refuse_links(folder: str) -> None:
-    """Raise NotTrusted where root reaches a directory by a link of another user, who chooses where it leads."""
-    if os.name != "posix" or os.geteuid():
-        return
-    for step in way(folder):
-        if step.is_link and not _owns(0, step):
-            raise NotTrusted(step.place, f"{step.place} is a link that another user made")
+def is_ours(place: str) -> bool:
+    """Return whether a link or file, not what it leads to, belongs to root or to this user; raises OSError."""
+    return _owns(os.geteuid(), Step(place, os.lstat(place)))
 
 
 def others_may_write(place: str | int, found: os.stat_result, group: int = 0) -> bool:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 EXIT_USAGE, EXIT_FAULT, EXIT_INTERRUPTED = 2, 3, 130
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
+_MEMORY_AT_MOST_BYTES = 1 << 30  # of a command that only reads: six times what SECURITY.md promises
+_CPU_AT_MOST_S = 600
 _NEW_OBJECTS_AT_MOST = 100_000  # before garbage is looked for
 _COMPLETION = "_GPUDOCTOR_COMPLETE"  # set while a shell asks for completions
 _SUMMARY = "Find the root cause of a broken GPU stack, with the evidence and the commands that fix it."
@@ -91,6 +93,10 @@ def main() -> NoReturn:
         from compat.base import process
 
         process.handle_signals()
+    if _is_limited(sys.argv[1:]):
+        from compat.base.limits import limit_this_process
+
+        limit_this_process(_MEMORY_AT_MOST_BYTES, _CPU_AT_MOST_S)
     status = execute(sys.argv[1:])
     try:
         print(end="", flush=True)  # sys.stdout.flush() does not fail a second time
@@ -107,6 +113,11 @@ def _shown(text: str, done_bytes: int, total_bytes: int) -> None:
 
     progress.watch(LINE.show)
     LINE.show(text, done_bytes, total_bytes)
+
+
+def _is_limited(argv: Sequence[str]) -> bool:
+    """Tell whether a command only reads: it is no work of the user's that could need more."""
+    return argv[:1] in (["check"], ["explain"], ["matrix"]) and not {"--deep", "--fix", "refresh"} & set(argv)
 
 
 def _fill_closed() -> None:
@@ -152,6 +163,8 @@ def execute(argv: Sequence[str]) -> int:
         )
     except DataError as error:
         return _complain(f"{error}. {error.hint}", EXIT_FAULT)
+    except MemoryError:
+        return _complain(f"this needs more memory than there is, or than {_MEMORY_AT_MOST_BYTES >> 20} MiB", EXIT_FAULT)
     except GpudoctorError as error:
         return _complain(f"{error}" + (f". {error.hint}" if error.hint else ""), _bad_usage(argv))
     except Exception as error:  # noqa: BLE001 - the last resort: one clear line, never a traceback

@@ -30,7 +30,9 @@ Policy = Annotated[Text, typer.Option(metavar="FILE", help="Policy file (default
 Redact = Annotated[
     bool,
     typer.Option(
-        "--redact", help="Remove users, hosts, serials, UUIDs, addresses and secrets.", rich_help_panel=REPORT
+        "--redact",
+        help="Remove users, hosts, serials, addresses and secrets that have a known name or form (no others).",
+        rich_help_panel=REPORT,
     ),
 ]
 

@@ -10,7 +10,7 @@ from typing import Annotated, List  # noqa: UP035
 import typer
 
 from doctor.cli import Command
-from doctor.cli._options import Pythons, Text
+from doctor.cli._options import Pythons, Redact, Text
 
 
 def run(
@@ -20,6 +20,7 @@ def run(
     ),
     log: Annotated[Text, typer.Option(metavar="FILE", help="Also explain the end of this log file.")] = None,
     python: Pythons = None,
+    redact: Redact = False,
 ) -> None:
     """Check the machine, run a command unchanged, and explain its output if it fails.
 
@@ -34,6 +35,7 @@ def run(
     argv = tuple(command)
     style = style_of(sys.stderr, os.environ) if sys.stderr else TextStyle()
     checked = work.check_first(argv, tuple(python or ()))
+    checked = work.redacted(checked) if redact else checked
     blocked = strict and work.is_blocked(checked)
     _tell(work.warning(checked, style, blocked=blocked))
     if blocked:
@@ -43,7 +45,7 @@ def run(
     except NotStarted as error:
         _tell(f"gpudoctor: {error}\n")
         raise typer.Exit(error.status) from error
-    _tell(work.explanation(argv, ended, checked, style))
+    _tell(work.explanation(argv, ended, checked, style, redacts=redact))
     raise typer.Exit(ended.status if ended.status >= 0 or os.name != "posix" else _end_by(-ended.status))
 
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 
 from compat.base.process import Launch, Process, without_padding
+from compat.base.trust import NotTrusted
 from doctor.host import NotRunnable, Ran, TooSlow
 
 _LONG_S = 10.0  # what may take so long (an import, nvidia-smi) must not outlive us
@@ -25,6 +26,8 @@ class Child(Process):
         binds = is_long and threading.active_count() == 1
         try:
             super().__init__(Launch(argv, env, program, ends_with_us=binds))
+        except NotTrusted as refused:
+            raise NotRunnable(argv[0], f"not started: {refused.why}") from refused
         except OSError as error:
             raise NotRunnable(argv[0], error.strerror or str(error)) from error
 

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from doctor.host import LISTING_LIMIT, FileStatus, Host, HostError, LinkLoop, Missing, Unreadable
 from doctor.host.tree import Place
 
+_WRITER_WITHIN_S = 30.0
 _LINE_AT_MOST_BYTES = 16 << 10  # paths have 4 KiB
 
 _DESCRIPTORS = "/proc/self/fd"
@@ -67,6 +68,31 @@ def open_regular(real: Place, shown: str, *, follow: bool) -> BinaryIO:
         os.close(descriptor)
         raise Unreadable(shown, "not a regular file")
     return os.fdopen(descriptor, "rb")
+
+
+def open_named(path: str) -> BinaryIO:
+    """Open a file or a pipe that the user names, and no device; raises OSError.
+
+    A named pipe that nobody writes to would be waited for without end.
+    """
+    mode = os.stat(path).st_mode
+    if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not os.path.samefile(path, os.devnull) and not _is_terminal(path)):
+        raise OSError(errno.EINVAL, "it is a device", path)
+    if os.name != "posix" or not stat.S_ISFIFO(mode) or os.path.realpath(path).startswith("/proc/"):
+        return open(path, "rb")
+    import select  # late: few runs are given a pipe
+
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not select.select([descriptor], [], [], _WRITER_WITHIN_S)[0]:
+        os.close(descriptor)
+        raise OSError(errno.EAGAIN, f"nobody wrote to this pipe for {_WRITER_WITHIN_S:.0f} s", path)
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "rb")
+
+
+def _is_terminal(path: str) -> bool:
+    with open(path, "rb", buffering=0) as stream:
+        return stream.isatty()
 
 
 def _opened(real: Place, flags: int) -> int:

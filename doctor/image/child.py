@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 
 from compat.base.process import Launch, Process
-from compat.base.trust import NotTrusted, refuse
+from compat.base.trust import NotTrusted
 from doctor.image import CHUNK_BYTES, Damaged, ImageError
 
 _WORDS_CHARS = 300
@@ -27,12 +27,11 @@ class Piped:
 
         The hint is for where it finds nothing.
         """
+        self._argv, self._shown, self._hint = argv, shown, hint
         try:
-            refuse(program)
+            self._child = Process(Launch((program, *argv[1:]), is_piped=True, before=_bound if is_bounded else None))
         except NotTrusted as refused:
             raise ImageError(f"{shown}: {program} was not started: {refused.why}") from refused
-        self._argv, self._shown, self._hint = argv, shown, hint
-        self._child = Process(Launch((program, *argv[1:]), is_piped=True, before=_bound if is_bounded else None))
 
     def __enter__(self) -> Piped:
         return self

@@ -10,7 +10,7 @@ from compat.base.record import NamedTuple
 from doctor.image import ImageError
 
 _NAMES = {"docker", "podman", "containerd"}
-_WHOLE_NAME = re.compile(r"(localhost|[^/]*[.:][^/]*)/")  # as containerd's tools have it: registry, path, tag
+_WHOLE_NAME = re.compile(r"(localhost|[^/.:]*[.:][^/]*)/")  # as containerd's tools have it: registry, path, tag
 
 
 class Exported(NamedTuple):

@@ -117,3 +117,9 @@ def as_windows_writes(text: str) -> str:
 def clean(text: str) -> str:
     """The text without control characters and undecodable bytes: a file's name must not drive the terminal."""
     return text if text.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
+def clean_page(text: str) -> str:
+    """A whole page cleaned line by line; only our own colours stay."""
+    parts = re.split(r"(\n|\t|\x1b\[(?:31|32|33|0|1|2)m)", text)
+    return "".join(part if number % 2 else clean(part) for number, part in enumerate(parts))

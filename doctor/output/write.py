@@ -10,18 +10,17 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TextIO
 
+from compat.base.anchored import anchored, is_of_kernel, is_regular, resolved
 from compat.base.choice import NoSuchName
 from compat.base.discover import code_of, load_one, names_in
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
-from compat.base.trust import refuse_links
 from doctor.output import formats
 from doctor.output.document import NARROWEST, USUAL_WIDTH, WIDEST, Document, Format, TextStyle
 
 _PROGRAMS_WITH_LINKS = {"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper"}
 _TERMINALS_WITH_LINKS = {"xterm-kitty", "alacritty", "foot", "xterm-ghostty"}
 _FIRST_VTE_WITH_LINKS = 5000
-_LINKS_AT_MOST = 40  # as Linux, path_resolution(7)
 _READER_WITHIN_S = 5.0
 
 
@@ -160,10 +159,14 @@ def write_file(path: str, text: str) -> None:
     A link is followed, but for one of another user; a device or a pipe is written to, never replaced.
     """
     try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            _write(path, text)  # as it is named: the link /dev/stdout of a pipe leads to no path
+        if os.name != "posix":
+            replace(os.path.realpath(path), text)
+        elif (file := _opened(real := resolved(path))) is None:
+            with anchored(real) as there:
+                replace(there, text)
         else:
-            replace(_followed(path), text)
+            with open(file, "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
     except OSError as error:
         raise NotWritten(f"{path}: {error.strerror or error}") from error
 
@@ -174,47 +177,33 @@ def write_new(path: str, text: str) -> None:
     What came to that name meanwhile is left alone: a link, too, also one that leads nowhere (O_EXCL, open(2)).
     """
     try:
-        refuse_links(os.path.dirname(path))
-        with open(path, "x", encoding="utf-8", newline="\n") as stream:
-            try:
-                stream.write(text)
-                stream.flush()
-            except OSError:
-                os.unlink(path)
-                raise
+        folder = os.path.dirname(os.path.abspath(path))
+        folder = resolved(folder) if os.name == "posix" else folder
+        with anchored(os.path.join(folder, os.path.basename(path))) as there:
+            _write_new(there, text)
     except OSError as error:
         raise NotWritten(f"{path}: {error.strerror or error}") from error
 
 
-def _followed(path: str) -> str:
-    """Where a path's links lead; raises OSError for a link that another user made, for root also on the way to it.
+def _write_new(path: str, text: str) -> None:
+    with open(path, "x", encoding="utf-8", newline="\n") as stream:
+        try:
+            stream.write(text)
+            stream.flush()
+        except OSError:
+            os.unlink(path)
+            raise
 
-    Linux refuses these in /tmp by itself (fs.protected_symlinks, proc(5)). What is resolved before it is opened goes
-    around that, and a report of root's could take the place of any file.
+
+def _opened(path: str) -> int | None:
+    """The descriptor of a device or pipe; None for a file, and where nothing is yet.
+
+    A pipe is waited for no longer than a program takes to begin reading it.
     """
-    for _ in range(_LINKS_AT_MOST):
-        refuse_links(os.path.dirname(path))
-        if not os.path.islink(path):
-            return path
-        if os.name == "posix" and os.lstat(path).st_uid not in {0, os.geteuid()}:
-            raise OSError(errno.EACCES, "it is a link that another user made")
-        path = os.path.join(os.path.dirname(path), os.readlink(path))
-    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n", opener=_opened) as stream:
-        stream.write(text)
-
-
-def _opened(path: str, flags: int) -> int:
-    """A pipe is waited for no longer than a program takes to begin reading it."""
-    if os.name != "posix" or not stat.S_ISFIFO(os.stat(path).st_mode):
-        return os.open(path, flags)
     until = time.monotonic() + _READER_WITHIN_S
     while True:
         try:
-            descriptor = os.open(path, flags | os.O_NONBLOCK)
+            descriptor = _open_special(path)
         except OSError as error:
             if error.errno != errno.ENXIO:
                 raise
@@ -222,8 +211,23 @@ def _opened(path: str, flags: int) -> int:
                 raise OSError(error.errno, "nobody reads from this pipe") from error
             time.sleep(0.05)
         else:
-            os.set_blocking(descriptor, True)
+            if descriptor is not None:
+                os.set_blocking(descriptor, True)
             return descriptor
+
+
+def _open_special(path: str) -> int | None:
+    flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY
+    if is_of_kernel(path):
+        return os.open(path, flags | os.O_APPEND)
+    with anchored(path) as there:
+        if not os.path.lexists(there) or stat.S_ISREG(os.lstat(there).st_mode):
+            return None
+        descriptor = os.open(there, flags | os.O_NOFOLLOW)
+    if is_regular(descriptor):  # it was exchanged meanwhile
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def replace(path: str, text: str) -> None:

@@ -21,5 +21,9 @@ ROOMS: Mapping[str, Room] = {
     "explain": Room(("doctor/messages/**/*.py", "doctor/commands/explain/**/*.py"), ("tests/commands/explain",), 60),
     "installers": Room(("installers/**/*.py",), ("tests/installers",), 60),
     "gate": Room(("doctor/commands/gate/**/*.py",), ("tests/commands/gate",), 85),
-    "redact": Room(("doctor/output/redact.py", "doctor/probes/private.py"), ("tests/output/test_redact.py",), 85),
+    "redact": Room(
+        ("doctor/output/redact.py", "doctor/output/private_forms.py", "doctor/probes/private.py"),
+        ("tests/output/test_redact.py",),
+        85,
+    ),
 }

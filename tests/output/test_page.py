@@ -6,7 +6,7 @@ import pytest
 
 from doctor.output.document import USUAL_WIDTH as WIDTH
 from doctor.output.document import TextStyle
-from doctor.output.page import Page, as_windows_writes, wrap
+from doctor.output.page import Page, as_windows_writes, clean_page, wrap
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,9 @@ def test_shares_are_written_so_on_windows_alone(monkeypatch: pytest.MonkeyPatch)
 def test_colour_only_where_wanted() -> None:
     assert Page(TextStyle(colour=True)).paint("red", "x") == "\x1b[31mx\x1b[0m"
     assert Page(TextStyle()).paint("red", "x") == "x"
+
+
+def test_a_whole_page_steers_no_terminal() -> None:
+    """Of every document: what it quotes may hold any sign."""
+    page = "\x1b[31mred\x1b[0m\n\ttab \x1b]0;title\x07 \x1b[2J \u202ex \x9b1m \r over\n"
+    assert clean_page(page) == "\x1b[31mred\x1b[0m\n\ttab ?]0;title? ?[2J ?x ?1m ? over\n"

@@ -17,8 +17,11 @@ from doctor.diagnose import make_report
 from doctor.host.root import RootHost
 from doctor.model.facts import Machine
 from doctor.model.facts.environment import Variable
+from doctor.model.facts.seen import Unseen, WhyNot
+from doctor.model.finding import Evidence
 from doctor.output.document import TextStyle
 from doctor.output.redact import Redactor, redact
+from doctor.output.write import format_for
 from doctor.probes import ProbeRequest, configuration, look
 from doctor.probes.private import PrivateWords
 from doctor.probes.private import look as private_words
@@ -26,6 +29,7 @@ from doctor.rules.shared.engine import codes, judge, load_rules
 from tests.lab.case import LabHost
 from tests.lab.cases import CASES
 from tests.machine import gpu, machine, seen
+from tests.output import leaks
 from tests.probes.tree import offline
 
 WORDS = PrivateWords(
@@ -70,7 +74,7 @@ REDACTOR = Redactor(WORDS, ["0324517000123"])
         ("nvidia-curand-cu12 10.3.2.106 and 9.10.2.21", "nvidia-curand-cu12 10.3.2.106 and 9.10.2.21"),
         ("/opt/cudnn/9.10.2.21/lib", "/opt/cudnn/9.10.2.21/lib"),
         ("http://10.1.2.3:8080/simple", "http://<address>:8080/simple"),
-        ("http://me:secret@mirror/simple", "http://<credentials>@mirror/simple"),
+        ("http://me:secret@mirror/simple", "http://<credentials>@<host>/simple"),
         ("10.1.2.3:29500", "<address>:29500"),
         ("/net/192.168.7.9/share", "/net/<address>/share"),
         *((f"of 172.{second}.7.9 ", f"of 172.{second}.7.9 ") for second in (15, 32, 116)),
@@ -169,7 +173,9 @@ def test_fields_with_words_of_ours_are_kept(name: str) -> None:
         *(piece * 10_000 for piece in ("eyJaaa.", "ghp_", "authorization: a ", "aaaaaaaa:", "C:\\Users\\", "/home/")),
         *(piece * 10_000 for piece in ("-u ", "-u a", "login a ", "set -a ", "docker login ", "mysql -", "cookie ")),
         *(piece * 10_000 for piece in ("BEGIN PRIVATE KEY-----", "APASS", "PASS=A", "--a_", "</token>", "; pwd ")),
-        *(piece * 10_000 for piece in ("&a-", "\\\"")),
+        *(piece * 10_000 for piece in ("&a-", "\\\"", "A_", "a_key ", "host ")),
+        *(piece * 10_000 for piece in ("Serial ", "a.local", "a@b ", "1.2.3.4/")),
+        *(piece * 50_000 for piece in ("aA0", "a0", "serial_", "_IP", "-u:")),
         "GPU-" + "aaaa-" * 20_000,
     ],
     ids=lambda text: text[:12],
@@ -334,3 +340,86 @@ def test_variables_that_decide_are_no_secrets() -> None:
     """Their values are needed to judge a report again."""
     told = [Variable(name, "/opt/x", "") for name in configuration._NAMES]
     assert REDACTOR.value(told) == told
+
+
+@pytest.mark.parametrize("kind", leaks.KINDS)
+def test_no_kind_of_private_text_is_left(kind: str) -> None:
+    assert len(leaks.KINDS[kind]) == 3
+    for text, private in leaks.KINDS[kind]:
+        for around in ("{}", "warning: {}", "x; {}"):
+            clean = Redactor(PrivateWords()).text(around.replace("{}", text))
+            assert private not in clean, clean
+
+
+def test_there_are_many_kinds() -> None:
+    assert len(leaks.KINDS) >= 64
+
+
+@pytest.mark.parametrize("text", leaks.KEPT)
+def test_what_tells_of_the_stack_stays(text: str) -> None:
+    assert Redactor(PrivateWords()).text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (["tool", "--password", "hunter2", "-x"], ["tool", "--password", "<secret>", "-x"]),
+        (("tool", "--token", "a b c"), ("tool", "--token", "<secret>")),
+        (["tool", "--api-key", "--token", "x"], ["tool", "--api-key", "<secret>", "x"]),
+        (["curl", "-u", "bob:hunter2"], ["curl", "-u", "<user>:<secret>"]),
+        (["curl", "--user", "Administrator:hunter2", "-v"], ["curl", "--user", "Administrator:<secret>", "-v"]),
+        (["docker", "run", "-u", "1000:1000"], ["docker", "run", "-u", "1000:1000"]),
+        (["DB_PASSWORD", "x"], ["DB_PASSWORD", "<secret>"]),
+        ((("DB_PASSWORD", "x"), ("PATH", "/bin")), (("DB_PASSWORD", "<secret>"), ("PATH", "/bin"))),
+        ({"name": "DB_PASSWORD", "value": "x"}, {"name": "DB_PASSWORD", "value": "<secret>"}),
+        ({"key": "token", "value": "x y"}, {"key": "token", "value": "<secret>"}),
+        ({"name": "PATH", "value": "/bin"}, {"name": "PATH", "value": "/bin"}),
+        ({"sha256": leaks.DIGEST, "value": leaks.DIGEST}, {"sha256": leaks.DIGEST, "value": "<secret>"}),
+        ({"digests": [leaks.DIGEST]}, {"digests": [leaks.DIGEST]}),
+    ],
+)
+def test_pairs(value: object, expected: object) -> None:
+    assert Redactor(PrivateWords(users=("bob",))).value(value) == expected
+
+
+@pytest.mark.parametrize("prefix", ["", "  ", "Nov 26 10:11:12 app[7]: "])
+def test_the_lines_of_a_private_key_one_by_one(prefix: str) -> None:
+    """The last line is short, and without order only by chance."""
+    body = [leaks.encoded(48), "b3BlbnNzaC1rZXktdjEAAAAABG5vbmU", "abcdefgh", "ab=="]
+    lines = ["before", "-----BEGIN RSA PRIVATE KEY-----", *body, "-----END RSA PRIVATE KEY-----", "torch 2.9.1"]
+    clean = Redactor(PrivateWords()).value([f"{prefix}{one}" for one in lines])
+    assert clean[-1].endswith("torch 2.9.1")
+    assert not [one for one in body if any(one in line for line in clean)]
+
+
+def test_what_was_not_seen_keeps_why() -> None:
+    clean = REDACTOR.value(Unseen("/home/alice/x: denied", WhyNot.LOST))
+    assert (clean.why, clean.why_not) == ("/home/<user>/x: denied", WhyNot.LOST)
+
+
+def test_numbers_of_the_machine_are_read(tmp_path: Path) -> None:
+    numbers = {
+        "/etc/machine-id": "0123456789abcdef0123456789abcdef\n",
+        "/sys/class/dmi/id/product_serial": "CZ-99821\n",
+    }
+    host = offline(tmp_path, {**numbers, "/sys/class/dmi/id/board_serial": "Default string\n"})
+    assert private_words(host).serials == ("0123456789abcdef0123456789abcdef", "CZ-99821")
+    assert redact("of CZ-99821", host) == "of <serial>"
+
+
+@pytest.mark.parametrize("style", FORMATS)
+def test_no_format_of_a_report_leaks(style: str, tmp_path: Path) -> None:
+    """Each kind stands where a report quotes what it read: in a summary, in evidence, in a place."""
+    host = planted(tmp_path)
+    facts, matrix = look(host, ProbeRequest()), Matrix.of_user()
+    report = make_report(facts, judge(facts, matrix, load_rules(codes())), matrix, 0.0)
+    example = next(one for one in report.findings if not one.explained_by)
+    cases = [case for cases in leaks.KINDS.values() for case in cases]
+    findings = tuple(
+        example._replace(summary=text, evidence=(Evidence(text, "/x", 1), Evidence("said", label=text)))
+        for text, _ in cases
+    )
+    document = CheckDocument(redact(report._replace(findings=findings), host, facts))
+    out = "".join(format_for(style, CheckDocument).render(document, TextStyle()).split())
+    assert len(out) > 50 * len(findings) or style == "prometheus"
+    assert not [private for _, private in cases if "".join(private.split()) in out]

@@ -163,3 +163,60 @@ def test_looks(encoding: str, environ: dict[str, str], colour: bool, symbols: bo
 
 def test_no_colour_but_on_a_terminal() -> None:
     assert style_of(io.StringIO(), {}).colour is False
+
+
+THEM = 4712
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a link to another user")
+def test_a_directory_that_becomes_a_link_while_root_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owner exchanges it after it was looked at."""
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "theirs").mkdir()
+    random = os.urandom
+
+    def exchanging(size: int) -> bytes:
+        (tmp_path / "theirs").rename(tmp_path / "moved")
+        (tmp_path / "theirs").symlink_to("etc")
+        os.lchown(tmp_path / "theirs", THEM, THEM)
+        return random(size)
+
+    monkeypatch.setattr(os, "urandom", exchanging)
+    write_file(str(tmp_path / "theirs" / "report"), "text")
+    assert (tmp_path / "moved" / "report").read_text() == "text"
+    assert os.listdir(tmp_path / "etc") == []
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a link to another user")
+@pytest.mark.parametrize("what", ["link", "file"])
+def test_a_pipe_that_becomes_something_else_while_root_waits_for_a_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    shadow, pipe = tmp_path / "shadow", tmp_path / "pipe"
+    shadow.write_text("kept")
+    os.mkfifo(pipe)
+
+    def exchanging(_: float) -> None:
+        pipe.unlink(missing_ok=True)
+        if what == "file":
+            os.link(shadow, pipe)
+        else:
+            pipe.symlink_to("shadow")
+            os.lchown(pipe, THEM, THEM)
+
+    monkeypatch.setattr(time, "sleep", exchanging)
+    monkeypatch.setattr(write, "_READER_WITHIN_S", 0.5)
+    try:
+        write_file(str(pipe), "text")
+    except NotWritten:
+        assert what == "link"
+    assert shadow.read_text() == "kept"
+
+
+def test_what_a_redirection_leads_to_is_appended_to(tmp_path: Path) -> None:
+    """As `>>` of a shell: `--output /dev/stdout` must not cut what others wrote there."""
+    with open(tmp_path / "log", "w") as log:
+        log.write("before\n")
+        log.flush()
+        write_file(f"/dev/fd/{log.fileno()}", "text")
+    assert (tmp_path / "log").read_text() == "before\ntext"

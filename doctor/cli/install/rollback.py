@@ -48,6 +48,6 @@ COMMAND = Command(
     exits={
         0: "everything is undone",
         1: "the files are restored, but effects of commands remain",
-        2: "nothing changed",
+        2: "nothing changed, or the system refused a part: run it again",
     },
 )

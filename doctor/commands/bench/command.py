@@ -23,6 +23,7 @@ from doctor.commands.bench.pictures import Pictures, notes_on, pictures_for
 from doctor.commands.bench.results_table import Report, subject_of
 from doctor.host import BadRequest, Host, HostError
 from doctor.host.choice import host_of
+from doctor.host.files import open_named
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.output.document import TextStyle
@@ -77,10 +78,12 @@ def bench(options: Options, terminal: TextStyle, report: Note) -> tuple[str, int
 
 def _saved(path: str) -> Report:
     try:
-        with open(path, encoding="utf-8") as stream:
+        with open_named(path) as stream:
             text = stream.read(_READ_AT_MOST)
         return decode_bench(_plain(json.loads(text)))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise NotABench(f"{path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
         raise NotABench(f"{path}: {error}") from error
     except NotABench as error:
         raise NotABench(f"{path}: {error}") from error

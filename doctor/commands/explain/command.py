@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+from typing import TypeVar
 
 from compat.base.choice import one_of
 from compat.base.record import NamedTuple
@@ -14,12 +15,14 @@ from doctor.commands.explain.document import STATUS, ExplainDocument
 from doctor.commands.explain.evidence import files_of, unpacked
 from doctor.commands.explain.report_from_text import causes_of_report, merged, report_of
 from doctor.host import BadRequest
+from doctor.host.files import open_named
 from doctor.messages import pages
 from doctor.messages.causes import causes_of
 from doctor.messages.reading import ByteSource, Reading, read
 from doctor.output.document import TextStyle
 from doctor.output.write import deliver, format_for, write_file
 
+T = TypeVar("T")
 _CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 _STANDARD_INPUT = "-"
 _THE_TEXTS = "the text's machine"
@@ -51,9 +54,11 @@ def explain(question: Question, terminal: TextStyle) -> tuple[str, int]:
         if reading.problem:
             raise BadRequest(f"{reading.problem}, and nothing of it can be read")
         raise BadRequest("the text is empty: name a file with a message or a log, or pipe one in")
+    name = _name(question.subject)
     if question.redact:
-        reading = _redacted(reading)
-    document = explained(reading, _name(question.subject), Matrix.of_user())
+        lines, name = _redacted((reading.lines, name))
+        reading = reading._replace(lines=lines)
+    document = explained(reading, name, Matrix.of_user())
     document.offers_post = question.redact
     return deliver(document, chosen, question.output, terminal), STATUS[document.verdict]
 
@@ -66,12 +71,12 @@ def _put(text: str, output: str | None) -> str:
     return ""
 
 
-def _redacted(reading: Reading) -> Reading:
+def _redacted(value: T) -> T:
     """Without what names the user or a machine, so that what is said of it can be shown to others."""
     from doctor.host.choice import host_of  # late: only runs that ask for it pay for its patterns
     from doctor.output.redact import redact
 
-    return reading._replace(lines=redact(reading.lines, host_of(None)))
+    return redact(value, host_of(None))
 
 
 def explained(reading: Reading, name: str, matrix: Matrix) -> ExplainDocument:
@@ -100,7 +105,7 @@ def _reading(subject: str) -> Reading:
             raise BadRequest("name a file, a finding's code, or - and paste the message (Ctrl-D ends it)")
         return _read(sys.stdin.buffer, _STANDARD_INPUT)
     try:
-        with open(subject, "rb") as stream:
+        with open_named(subject) as stream:
             return _read(stream, subject)
     except BadRequest as error:
         raise BadRequest(f"{subject}: {error}") from error

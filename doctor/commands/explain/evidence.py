@@ -15,6 +15,7 @@ from doctor.commands.explain.cluster_archive import Member, plain_name, text_of
 from doctor.commands.explain.unpacking import Inflated, Pushed
 from doctor.host import BadRequest
 from doctor.host.documents import parse_json
+from doctor.host.files import open_named
 from doctor.messages.reading import ByteSource, Reading, read
 from doctor.messages.torchelastic_errors import message_of
 from doctor.model.encode import REPORT_SCHEMA
@@ -49,7 +50,7 @@ def load(source: str) -> Saved:
     try:
         if source == STANDARD_INPUT:
             return _read(sys.stdin.buffer)
-        with open(source, "rb") as stream:
+        with open_named(source) as stream:
             return _read(stream)
     except BadRequest as error:
         raise BadRequest(f"{source}: {error}") from error

@@ -167,7 +167,7 @@ def _lying(place: str) -> Iterator[tuple[str, str]]:
     folders = os.walk(place) if os.path.isdir(place) else [(os.path.dirname(place), [], [os.path.basename(place)])]
     found = False
     for folder, below, names in folders:
-        if len(os.path.relpath(folder, place).split(os.sep)) >= _DEPTH_AT_MOST:
+        if len(os.path.relpath(folder or ".", place).split(os.sep)) >= _DEPTH_AT_MOST:
             below.clear()
         below.sort()
         for name in sorted(names):

@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 from io import BytesIO
+from typing import TypeVar
 
 from compat.base.errors import GpudoctorError
 from compat.base.process import command_line
@@ -20,13 +21,15 @@ from doctor.commands.run.tail import KEPT_BYTES, Tail
 from doctor.diagnose import EXIT_BAD, exit_status
 from doctor.host import BadRequest
 from doctor.messages.causes import causes_of
-from doctor.messages.reading import read
+from doctor.messages.reading import Reading, read
 from doctor.messages.torchelastic_errors import error_file_text, of_first_failing
+from doctor.model.facts import Facts
 from doctor.model.finding import Finding, Report, Severity
 from doctor.output.document import TextStyle
 from doctor.output.page import Page, clean
 
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?(\.exe)?")
+T = TypeVar("T")
 # Ended by somebody who wanted it, or whose reader had read enough: there is nothing to explain.
 _WANTED = frozenset(getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE")) - {None}
 _CONTROL_C = 0xC000013A - (1 << 32)  # STATUS_CONTROL_C_EXIT, ntstatus.h
@@ -58,6 +61,19 @@ def check_first(argv: tuple[str, ...], pythons: tuple[str, ...]) -> Checked:
         return Checked(None, str(error))
     except Exception as error:  # noqa: BLE001 - a fault of ours never keeps the command from running
         return Checked(None, f"{type(error).__name__}: {error}")
+
+
+def redacted(checked: Checked) -> Checked:
+    """Without what names the user or the machine."""
+    report = checked.report
+    return Checked(report and _redact(report, report.facts), _redact(checked.why))
+
+
+def _redact(value: T, facts: Facts | None = None) -> T:
+    from doctor.host.choice import host_of  # late, as the patterns: only runs that ask for it pay for them
+    from doctor.output.redact import redact
+
+    return redact(value, host_of(None), facts)
 
 
 def _python_of(argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -125,20 +141,28 @@ def _end_of(path: str) -> bytes:
         return f"\n{path}: {getattr(error, 'strerror', '') or error}\n".encode("utf-8", "replace")
 
 
-def explanation(argv: tuple[str, ...], ended: Ended, checked: Checked, style: TextStyle) -> str:
+def explanation(
+    argv: tuple[str, ...], ended: Ended, checked: Checked, style: TextStyle, *, redacts: bool = False
+) -> str:
     """Why it failed: what its output says, and what this machine shows, each by itself; "" where it was ended."""
     if ended.status in {0, _CONTROL_C} or -ended.status in _WANTED or ended.status - 128 in _WANTED:
         return ""
     try:
-        return _explained(argv, ended, checked, style)
+        reading = _reading(ended)
+        if redacts:
+            argv, reading = _redact(argv), reading._replace(lines=_redact(reading.lines))
+        return _explained(argv, ended, reading, checked, style)
     except Exception as error:  # noqa: BLE001 - a fault of ours never costs the command its exit status
         return f"gpudoctor: its output could not be explained: {clean(f'{type(error).__name__}: {error}')}\n"
 
 
-def _explained(argv: tuple[str, ...], ended: Ended, checked: Checked, style: TextStyle) -> str:
+def _reading(ended: Ended) -> Reading:
     text = of_first_failing(ended.output)
     error_file = error_file_text(ended.output, os.environ.get("TORCHELASTIC_ERROR_FILE", ""))
-    reading = read(BytesIO(error_file + text))
+    return read(BytesIO(error_file + text))
+
+
+def _explained(argv: tuple[str, ...], ended: Ended, reading: Reading, checked: Checked, style: TextStyle) -> str:
     document = ExplainDocument(reading, causes_of(reading, Matrix.of_user()))
     page = Page(style)
     page.line("")

@@ -63,6 +63,19 @@ def start(order: Order) -> Started:
     return Started(int(line_of(told)), told, hold) if own else Started(pid, -1, -1)
 
 
+def become(argv: tuple[str, ...]) -> NoReturn:
+    """Replace this process by the command, which takes our streams; raises NotStarted."""
+    for number in _IGNORED_BY_PYTHON:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        _execute(argv)
+    except OSError as error:
+        raise NotStarted(argv[0], error.errno or errno.EINVAL) from error
+    except ValueError as error:  # a NUL byte, or no name at all
+        raise NotStarted(argv[0], errno.EINVAL if argv[0] else errno.ENOENT) from error
+    raise AssertionError  # exec does not return
+
+
 def leave_behind(work: Callable[[], None]) -> None:
     """Do some work in a process of ours that may outlive us."""
     if os.fork() == 0:

@@ -13,10 +13,12 @@ from contextlib import suppress
 
 from compat.base.record import NamedTuple
 from doctor.commands.run.pty_streams import STDIN, STDOUT, Pump, Stream, Wiring, copy_size, wire
-from doctor.commands.run.start import Order, Started, leave_behind, line_of, start
+from doctor.commands.run.start import Order, Started, become, leave_behind, line_of, start
+from doctor.host import progress
 
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _KEYS_BYTES = 1024
+_DESCRIPTORS = 16  # pipes and terminals for three streams, a command's state, and signals
 
 
 class _Arrived(NamedTuple):
@@ -28,6 +30,9 @@ class _Arrived(NamedTuple):
 
 def run(argv: tuple[str, ...], keep: Callable[[bytes], None]) -> int:
     """Run it to its end; `keep` gets all that it writes. How it ended, as `wait` says it; raises NotStarted."""
+    if not _has_descriptors():
+        progress.tell("too few file descriptors are free, so the command's output will not be explained")
+        become(argv)
     _occupy_closed_streams()
     wiring = wire()
     handled = _handled(own_terminal=wiring.terminal >= 0)
@@ -50,6 +55,20 @@ def run(argv: tuple[str, ...], keep: Callable[[bytes], None]) -> int:
         return status
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _has_descriptors() -> bool:
+    """Whether there are as many as we open before the command starts."""
+    opened: list[int] = []
+    try:
+        while len(opened) < _DESCRIPTORS:
+            opened.append(os.open(os.devnull, os.O_RDWR))
+    except OSError:
+        return False
+    finally:
+        for one in opened:
+            os.close(one)
+    return True
 
 
 def _occupy_closed_streams() -> None:

@@ -49,27 +49,40 @@ def used() -> list[Used]:
         found[dump.mark] = Used(re.compile(dump.mark), "search", f"dumps/{name}, mark")
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).rglob("*.py")):
-            found.update({one.pattern.pattern: one for one in _of_module(file)})
+            found.update({one.pattern.pattern: one for one in of_module(file)})
     return list(found.values())
 
 
-def _of_module(file: Path) -> Iterator[Used]:
-    tree, place = ast.parse(file.read_text()), str(file.relative_to(ROOT))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
-    for call in calls:
-        assert isinstance(call.func, ast.Attribute)
-        if ast.unparse(call.func.value) == "re" and call.args and isinstance(call.args[0], ast.Constant):
-            text = call.args[0].value
-            if isinstance(text, str) and call.func.attr != "compile":
-                flags = re.IGNORECASE if "IGNORECASE" in ast.unparse(call) else 0
-                yield Used(re.compile(text, flags), call.func.attr, f"{place}:{call.lineno}")
-    methods = {(ast.unparse(call.func.value), call.func.attr) for call in calls if isinstance(call.func, ast.Attribute)}
+def of_module(file: Path) -> Iterator[Used]:
+    place = str(file.relative_to(ROOT))
+    yield from _in_calls(file)
+    methods = {(ast.unparse(one.value), one.attr) for one in _called(file)}
     module = importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
     for name, value in vars(module).items():
         if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
             anchored = {method for owner, method in methods if owner == name} <= {"match", "fullmatch"}
             of_both = any(owner == name for owner, _ in methods) and anchored
             yield Used(value, "match" if of_both else "search", f"{place}, {name}")
+
+
+def _in_calls(file: Path) -> Iterator[Used]:
+    """The patterns that stand in calls of `re` itself: re.search("...", text)."""
+    for call in ast.walk(ast.parse(file.read_text())):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args:
+            text = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
+            if (
+                ast.unparse(call.func.value) == "re"
+                and isinstance(text, str)
+                and call.func.attr not in {"compile", "escape"}
+            ):
+                flags = re.IGNORECASE if "IGNORECASE" in ast.unparse(call) else 0
+                yield Used(re.compile(text, flags), call.func.attr, f"{file.relative_to(ROOT)}:{call.lineno}")
+
+
+def _called(file: Path) -> Iterator[ast.Attribute]:
+    for call in ast.walk(ast.parse(file.read_text())):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            yield call.func
 
 
 def hostile(pattern: re.Pattern[str]) -> set[str]:

@@ -147,3 +147,24 @@ def test_the_environment_of_the_command_is_looked_at(tmp_path: Path) -> None:
     assert _python_of((str(tmp_path / "bin" / "torchrun"),)) == (beside,)
     assert _python_of((str(tmp_path / "bin" / "python3.12"),)) == (f"{beside}3.12",)
     assert _python_of(("no-such-command",)) == ()
+
+
+def test_with_redact_nothing_private_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command's own output passes as it is."""
+    monkeypatch.setenv("SLURM_JOB_USER", "mmuster")
+    program = f"import sys; sys.exit('{TOO_OLD} /data/mmuster/x token=hunter2')"
+    done = gpudoctor("--redact", "--", sys.executable, "-c", program, "--password", "hunter3")
+    _, output, said = done.stderr.partition("/data/mmuster/x token=hunter2\n")
+    assert output
+    assert "driver-too-old-for-runtime" in said
+    assert not [one for one in ("mmuster", "hunter2", "hunter3") if one in said]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits are POSIX's")
+@pytest.mark.parametrize("most", [7, 9, 12, 16, 20, 30])
+@pytest.mark.parametrize(("words", "status"), [("echo hello", 0), ("sh -c 'echo hello; exit 7'", 7)])
+def test_with_few_descriptors_the_command_starts_all_the_same(most: int, words: str, status: int) -> None:
+    call = f"ulimit -n {most}; exec {sys.executable} -m gpudoctor run -- {words}"
+    done = subprocess.run(["sh", "-c", call], cwd=ROOT, capture_output=True, text=True, check=False, timeout=50)
+    assert (done.returncode, done.stdout) == (status, "hello\n"), done.stderr
+    assert "fault" not in done.stderr

@@ -1,0 +1,273 @@
+"""What is private by its form: UUIDs, addresses, names of hosts in their place, credentials.
+
+A version such as 10.3.2.106 has the form of an IPv4 address, so an address counts only where one belongs: behind "//",
+"@" or a word that says so, before a port, or in a network that is no version's (192.168, 172.16 to 172.31). A checksum
+has the form of a key, so long hexadecimal digits stay where the line says what they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+KEPT_NAMES = frozenset({"root", "user", "users", "public", "default", "shared", "all users"})
+# An account or a host may be called like a part of the stack or of every path; such a word goes as a home only.
+STACK_WORDS = frozenset(
+    (
+        *("cuda", "cudnn", "nvidia", "gpu", "gpus", "driver", "torch", "pytorch", "tensorflow", "jax"),
+        *("jaxlib", "cupy", "keras", "theano", "onnxruntime", "python", "python3", "pip", "conda", "venv"),
+        *("wheel", "system", "distribution", "linux", "windows", "docker", "podman", "ubuntu", "debian"),
+        *("fedora", "centos", "bin", "lib", "lib64", "usr", "opt", "etc", "var", "tmp", "dev", "proc", "sys"),
+        *("run", "srv", "mnt", "media", "home", "local", "share", "include", "site-packages", "dist-packages"),
+        *(
+            "live",
+            "image",
+            "dockerfile",
+            "dump",
+            "error",
+            "warning",
+            "info",
+            "ok",
+            "bad",
+            "unknown",
+            "healthy",
+            "broken",
+        ),
+        *("data", "scratch", "work", "project", "projects", "test", "tests", "env", "envs"),
+    )
+)
+_UNQUOTED = r"[^\s\"'`,;)\]}<>]"
+_WORD = rf"(?:\"[^\"\n]*\"|'[^'\n]*'|{_UNQUOTED}+)"  # of a command line
+_SECRET = re.compile(
+    r"TOKEN(?!IZ)|SECRET|PASSW|PASSPHRASE|PASSCODE|_PASS(?![A-Za-z])|[_-]PWD|CREDENTIAL|[_-]KEY|PRIVATE|AUTHORIZATION"
+    r"|(?:API|ACCESS|ACCOUNT)[_-]?KEY|_AUTH(?![A-Za-z])|COMMUNITY|_PAT(?![A-Za-z])|_DSN(?![A-Za-z])|WEBHOOK|_SALT"
+    r"|CONN(?:ECTION)?[_-]?STR|_COOKIE",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(rf"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]+)(?:\\*[\"'])?\s*[=:]\s*(?:\\*[\"'])?(?={_UNQUOTED})")
+_VALUE = re.compile(rf"{_UNQUOTED}+")
+_OPTION = re.compile(
+    r"--?(?:[a-z0-9]+[_-])*(?:pass|passwd|password|passphrase|pwd|token|secret|apikey|key|credentials?)", re.IGNORECASE
+)
+_VERSION = re.compile(r"v?\d+(?:\.\d+)*[.,;:)]?")
+_CHECKSUM = re.compile(
+    r"sha-?\d|md5|digest|checksum|commit|git|hash|build|revision|fingerprint|[\W_]id\b", re.IGNORECASE
+)
+_HEXADECIMAL = re.compile(r"(?:sha\d+:)?[0-9a-fA-F]{32,128}")
+_CONTEXT_CHARS = 200
+_DISORDER = 0.42  # of random base64: 0.64; of names in code, kernels and wheels at most 0.35
+_SETTINGS = frozenset({"yes", "no", "true", "false", "on", "off", "none", "null", "self", "absl"})
+_LOCAL = frozenset({"localhost", "localhost.localdomain", "ip6-localhost"})
+_BRANCHES = frozenset({"main", "master", "develop", "latest", "stable", "nightly", "head", "HEAD"})
+_QUAD = r"(?:\d{1,3}\.){3}\d{1,3}"
+_IS = r"[\"']?\s*[:=]\s*[\"']?"
+_SCHEMES = r"(?:https?|ssh|git|ftp|ldaps?|postgres(?:ql)?|mysql|redis|amqp|nfs|smb|tcp|grpc|mongodb|s3)"
+_COLONS = r"[0-9A-Fa-f:]"
+HIDDEN = "<secret>"
+
+
+def is_secret(name: str) -> bool:
+    """Whether the name of a variable or an option says that its value is secret."""
+    return _SECRET.search(name) is not None or (name.isupper() and "KEY" in name)
+
+
+def is_secret_option(word: str) -> bool:
+    """Return whether the next word of a command line is secret: --password X, --api-key X, -token X."""
+    return _OPTION.fullmatch(word) is not None
+
+
+def is_checksum(name: str, value: str) -> bool:
+    """Return whether a field holds a checksum, which has the form of a secret."""
+    return _CHECKSUM.search(name) is not None and _HEXADECIMAL.fullmatch(value) is not None
+
+
+def without_secrets(text: str) -> str:
+    """Values go whose names say that they are secret; what is in a value may be another name."""
+    found, done = [], 0
+    for match in _NAMED.finditer(text):
+        if match.start() >= done and is_secret(match[1]):
+            found += [text[done : match.end()], HIDDEN]
+            done = _end_of_value(text, match)
+    return "".join((*found, text[done:]))
+
+
+def _end_of_value(text: str, named: re.Match[str]) -> int:
+    """Where the value ends that begins behind the name."""
+    closing = text.find(named[0][-1], named.end()) if named[0][-1] in "\"'" else -1
+    if closing >= 0 and "\n" not in text[named.end() : closing]:
+        is_escaped = named[0][-2:-1] == text[closing - 1] == "\\"  # in a quotation
+        return closing - is_escaped
+    value = _VALUE.search(text, named.end())  # which begins there: `_NAMED` looks ahead
+    return value.end() if value else named.end()
+
+
+def _after_name(match: re.Match[str]) -> str:
+    """The value behind a name and a blank: "DB_PASSWORD hunter2", and "password hunter2", not "password was wrong"."""
+    name, value = match[2], match[3]
+    if "PRIVATE KEY" in match[0] or value[0] in "=:<" or _VERSION.fullmatch(value):
+        return match[0]
+    is_word = value.strip(".,;:!?)\"'").isalpha() or not any(one.isdigit() for one in value)
+    return match[0] if is_word and not (name.isupper() and len(name) > 3) else f"{match[1]}{HIDDEN}"
+
+
+def _random(match: re.Match[str]) -> str:
+    """Base64 that no person wrote: letters of both cases and digits follow each other without order."""
+    word = match[0]
+    if word.startswith("_Z") or word.isupper() or word.islower() or not any(one.isdigit() for one in word):
+        return word  # a name of C++, a constant, a path
+    kinds = ["u" if one.isupper() else "l" if one.islower() else "d" if one.isdigit() else "" for one in word]
+    pairs = [(kinds[at - 1], one) for at, one in enumerate(kinds) if at and one and kinds[at - 1]]
+    changes = sum(one != two for one, two in pairs)
+    return HIDDEN if changes > _DISORDER * len(pairs) else word
+
+
+def _hexadecimal(match: re.Match[str]) -> str:
+    """A long number, unless the line says that it is a checksum, a commit or a build."""
+    text, word = match.string, match[0]
+    if word.isdigit() or word.isalpha() or text[match.end() : match.end() + 3].startswith(("  ", " *")):
+        return word  # the output of sha256sum, too
+    line = text[max(text.rfind("\n", 0, match.start()) + 1, match.start() - _CONTEXT_CHARS) : match.start()]
+    return word if _CHECKSUM.search(line) else HIDDEN
+
+
+def _named_address(match: re.Match[str]) -> str:
+    """An IPv4 address where a word says so; what every machine has (127.0.0.1, 0.0.0.0) tells nothing."""
+    return match[0] if match[2].startswith(("127.", "0.", "255.")) else f"{match[1]}<address>"
+
+
+def _named_user(match: re.Match[str]) -> str:
+    """The value of USER, SLURM_JOB_USER, LOGNAME; yes and true are none."""
+    return match[0] if match[2].lower() in KEPT_NAMES | _SETTINGS else f"{match[1]}<user>"
+
+
+def _named_host(match: re.Match[str]) -> str:
+    return match[0] if match[2].lower() in _LOCAL else f"{match[1]}<host>"
+
+
+def _account(match: re.Match[str]) -> str:
+    """alice@box17, and no unit of systemd."""
+    if match[2].endswith((".service", ".socket", ".slice", ".timer", ".mount", ".target")):
+        return match[0]
+    user = match[1] if match[1] in KEPT_NAMES else "<user>"
+    return match[0] if match[2] in _BRANCHES else f"{user}@{match[2] if match[2] in _LOCAL else '<host>'}"
+
+
+def _internal(match: re.Match[str]) -> str:
+    """A host by a name of an internal network; torch.internal is a module."""
+    return match[0] if match[0].partition(".")[0].lower() in STACK_WORDS | _SETTINGS else "<host>"
+
+
+def _set_by_blank(match: re.Match[str]) -> str:
+    """A line that sets a variable without "=": Docker's ENV, csh's setenv, setx, fish's set."""
+    return f"{match[1]}{HIDDEN}" if is_secret(match[2]) else match[0]
+
+
+def _address(match: re.Match[str]) -> str:
+    """An IPv6 address, or hexadecimal digits in four groups and more; not a time, a place on PCI or a name of C++."""
+    groups = match[1].split(":")
+    named = [one for one in groups if one]
+    if max(map(len, named), default=0) > 4 or len(groups) > 21 or ":::" in match[1]:
+        return match[0]
+    is_short = "::" in match[1] and (len(named) > 2 or re.match(r"(fe80|f[cd]..|[23]...)::", match[1], re.IGNORECASE))
+    return "<address>" if is_short or (len(groups) > 3 and "" not in groups) else match[0]
+
+
+def _share(match: re.Match[str]) -> str:
+    """The server of a Windows share, with slashes of either kind; //usr/lib is a path."""
+    return match[0] if match[2].lower() in STACK_WORDS else f"{match[1]}<host>"
+
+
+# What the text must hold, which is asked first: most texts have none of it. No pattern may be tried from every letter
+# of a long word: an image says how long its words are.
+FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    ("-", re.compile(r"\b(GPU|MIG|GPU-|MIG-GPU)-[0-9a-fA-F]{4,8}(-[0-9a-fA-F]{2,12})*(/\d+)*"), r"\1-<uuid>"),
+    ("-", re.compile(r"\b[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
+    ("://", re.compile(r"://[^\s/\"'<>]+@"), "://<credentials>@"),
+    ("://", re.compile(r"://[^\s/\"'<>:@]+:(?!\d{1,5}[/?#])[^\s\"'<>@]{1,400}@"), "://<credentials>@"),
+    ("--", re.compile(rf"((?<![\w-])--[a-z_-]{{0,40}}?(?:passw(?:or)?d|phrase|token|secret|[_-]key) +)(?!-){_WORD}"),
+     r"\1<secret>"),
+    ("-", re.compile(r"((?<![\w-])(?:-u|--user|--proxy-user)[ =]+[\"']?(?!\d+:)[^\s:/\"']+:)[^\s\"']+"), r"\1<secret>"),
+    (" -p", re.compile(rf"(\b(?:sshpass|(?:docker|podman|skopeo|oc|az) login\b[^\n&;|]{{0,200}}?) -p ?){_WORD}"),
+     r"\1<secret>"),
+    (" -p", re.compile(r"(\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n&;|]{0,200}? -p)[^\s-]\S*"), r"\1<secret>"),
+    ("login", re.compile(r"(\blogin\s+\S+\s+password\s+)\S+"), r"\1<secret>"),  # .netrc
+    ("ookie", re.compile(r"(\b(?:set-)?cookie[\"']?\s*[:=]\s*[\"']?)[^\n\"']+", re.IGNORECASE), r"\1<secret>"),
+    (" ", re.compile(r"(?m)(\b(?:ENV|setenv|setx|set -\w+) +([A-Za-z0-9_]+) +)[^=\s][^\n]*"), _set_by_blank),
+    ("PASS=", re.compile(rf"(\b(?!BYPASS|COMPASS)[A-Z]*PASS=){_WORD}"), r"\1<secret>"),
+    (";", re.compile(r"(;\s?pwd\s?=\s?)[^;\s\"']+", re.IGNORECASE), r"\1<secret>"),  # a connection string
+    ("</", re.compile(r"(<(?:password|passwd|token|secret|api-?key)>)[^<\n]+", re.IGNORECASE), r"\1<secret>"),
+    ("PRIVATE KEY", re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[^-]+"), r"\1<secret>"),
+    ("assword ", re.compile(r"(?m)(^\s*password +)\S+\s*$", re.IGNORECASE), r"\1<secret>"),  # .netrc, line by line
+    (" ", re.compile(
+        r"((?<![\w.<-])((?:\w{0,40}_)?(?:pass(?:word|wd|phrase|code)?|token|secret|community|(?:api|access|private)_?key"
+        r"|credentials?|pwd|pat|dsn)(?:_\w{1,20})?) {1,8})(?![ -])([^\s\"'`,;)\]}]{3,})", re.IGNORECASE), _after_name),
+    ("-", re.compile(
+        r"\b(?:nvapi-|sk-[a-z]+-|xapp-|hvs\.|hvb\.|glsa_|gl[a-z]{2,4}-|dckr_pat_|dop_v1_|tskey-[a-z]+-|PMAK-|NRAK-|xai-"
+        r"|pplx-|ATATT3|AGE-SECRET-KEY-)[\w.=-]{10,}"), HIDDEN),
+    ("_", re.compile(
+        r"\b(?:[srp]k_(?:live|test)_|whsec_|glsa_|dckr_pat_|dop_v1_|api_org_|gsk_|r8_|sbp_|shp[a-z]{2}_|figd_|rubygems_"
+        r"|lin_api_|ntn_|pul-|sntry[a-z]_)[\w=-]{10,}"), HIDDEN),
+    ("AIza", re.compile(r"\bAIza[\w-]{30,}"), HIDDEN),  # Google
+    ("ya29.", re.compile(r"\bya29\.[\w.-]{10,}"), HIDDEN),
+    ("hv", re.compile(r"\bhv[sbr]\.[\w-]{16,}"), HIDDEN),  # HashiCorp's Vault
+    ("SG.", re.compile(r"\bSG\.[\w-]{16,}\.[\w-]{16,}"), HIDDEN),
+    ("dapi", re.compile(r"\bdapi[0-9a-f]{32}"), HIDDEN),
+    ("S-1-5-", re.compile(r"\bS-1-5-21(-\d{1,10}){3,5}\b"), "<sid>"),
+    ("-", re.compile(r"(?<![\w-])([0-9A-Fa-f]{2}-){5}[0-9A-Fa-f]{2}(?![\w-])"), "<address>"),  # MAC of Windows
+    (".", re.compile(r"(?<![\w.])([0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}(?![\w.])"), "<address>"),  # MAC of Cisco
+    ("uid", re.compile(rf"(\b\w{{0,20}}guid{_IS})(?:0x)?[0-9a-f:]{{12,40}}", re.IGNORECASE), r"\1<serial>"),
+    ("", re.compile(
+        r"((?:\b|_)(?:serial(?:[ _]?(?:number|no\.?|num))?|asset[ _]?tag|service[ _]?tag|s/n|machine[ _-]?id"
+        rf"|boot[ _]?id)(?:{_IS}|[ \t]+[:=][ \t]*))(?!N/A|\[N/A|Not |None|To |Default|System|Chassis|<)[\w.-]{{3,64}}",
+        re.IGNORECASE), r"\1<serial>"),
+    ("serial>", re.compile(r"(<\w{0,20}serial>)(?!N/A)[^<\n]{1,64}"), r"\1<serial>"),
+    (" ", re.compile(r"(\bauthorization[\"']?\s*[:=]\s*[\"']?[a-z]+ +)[^\s\"']+", re.IGNORECASE), r"\1<secret>"),
+    (" ", re.compile(r"(\bBearer +)[\w.~+/=-]{16,}", re.IGNORECASE), r"\1<secret>"),
+    ("=", re.compile(
+        r"([?&](?:sig|pass|pwd|auth|[a-z_-]*(?:signature|credential|token|passw(?:or)?d|secret|key))=)[^&\s\"']+",
+        re.IGNORECASE), r"\1<secret>"),
+    ("eyJ", re.compile(r"\beyJ[\w-]{6,}\.[\w-]+(\.[\w-]*)?"), "<secret>"),  # a JSON web token
+    ("_", re.compile(r"\b(hf_|gh[pousr]_|npm_|github_pat_[A-Za-z0-9]*_?)[A-Za-z0-9]{16,}"), "<secret>"),
+    ("-", re.compile(r"\b(glpat-|xox[abprs]-|pypi-AgE)[\w-]{10,}|\bsk-(proj-|ant-)?[A-Za-z0-9]{20,}"), "<secret>"),
+    ("A", re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"), "<secret>"),  # an access key of AWS
+    ("/t/", re.compile(r"(://[^\s/\"']{1,250}/t/)[\w-]{4,}"), r"\1<secret>"),  # of a conda channel
+    ("@", re.compile(
+        r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)*\.(?!(?:service|socket|slice|timer|mount|target)\b)[A-Za-z]{2,}\b"),
+     "<address>"),
+    (".", re.compile(r"(?:(?<=//)(?!127\.)|(?<=@))(\d{1,3}\.){3}\d{1,3}(?![\d.])"), "<address>"),
+    (".", re.compile(r"(?<![\w.])(?!127\.|0\.0\.)(\d{1,3}\.){3}\d{1,3}(?=:\d{2,5}\b)"), "<address>"),
+    (".", re.compile(r"(?<![\w.])(192\.168|172\.(1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?![\d.])"), "<address>"),
+    ("::", re.compile(r"(?<![\w:.])::ffff:(\d{1,3}\.){3}\d{1,3}(?![\d.])", re.IGNORECASE), "<address>"),
+    (":", re.compile(rf"(?<![\w:.])({_COLONS}{{1,8}}:{_COLONS}+)(?![\w:])"), _address),
+    ("\\\\", re.compile(r"(?<![\w:\\])(\\{2,4}(?:\?\\UNC\\)?)([A-Za-z0-9][\w.-]*)(?=\\)"), _share),
+    ("//", re.compile(r"(?<![\w:/])(//)([A-Za-z0-9][\w.-]*)(?=/)"), _share),
+    ("\\", re.compile(r"([A-Z]:\\Users\\)(?!public\\|default\\|all users\\)[^\\/:;\"'\n]+(?=\\)", re.IGNORECASE),
+     r"\1<user>"),
+    ("@", re.compile(
+        r"(?<![^\s\"'(=\[,>])([A-Za-z_][\w.-]{0,31})@([A-Za-z][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9-]{1,62}){0,6})"
+        r"(?=$|[\s:\"')\],~#$/])"), _account),
+    (".", re.compile(
+        r"(?<![\w./@-])(?:[A-Za-z0-9-]{1,63}\.){1,6}(?:local|lan|internal|intern|intranet|corp|home|localdomain|private"
+        r"|lab|cluster|home\.arpa)(?![\w./-]*[\w-])", re.IGNORECASE), _internal),
+    (".", re.compile(
+        r"(?<=[/@=])(?:[A-Za-z0-9-]{1,63}\.){1,6}(?:local|lan|internal|intern|intranet|corp|home|localdomain|private"
+        r"|lab|cluster|home\.arpa)(?=$|[:/\s\"',;)])", re.IGNORECASE), _internal),
+    ("://", re.compile(rf"(\b{_SCHEMES}://(?:<credentials>@)?)([A-Za-z0-9-]{{1,63}})(?=[:/\s\"']|$)"), _named_host),
+    (":", re.compile(
+        r"((?<!\w)[A-Z][a-z]{2} [ \d]\d (?:\d\d:){2}\d\d |(?<!\w)\d{4}-\d\d-\d\dT[\d:.,]{8,20}(?:Z|[+-]\d\d:?\d\d) )"
+        r"(\S{1,253})(?= [\w./()-]{1,80}(?:\[\d+\])?:)"), _named_host),  # syslog
+    ("", re.compile(
+        r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:USER|LOGNAME|USERNAME|ACCOUNT)[\"']?\s?[=:]\s?[\"']?)"
+        r"([A-Za-z_][\w.\\@-]{0,63})"), _named_user),
+    ("", re.compile(
+        r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:HOST|HOSTNAME|NODENAME|NODELIST|COMPUTERNAME|MASTER_ADDR|NODE_LIST)[\"']?\s?[=:]"
+        r"\s?[\"']?)([A-Za-z][\w.,\[\]-]{0,253})"), _named_host),
+    (".", re.compile(
+        r"((?<![A-Za-z0-9_])(?:ip|ipv4|hosts?|addr|address|addresses|inet|peer|server|node|via|src|dst|gateway|gw|client"
+        r"|remote|nameserver|route|ping|ssh|(?:connect(?:ed|ing|ion)?|listen(?:ing)?|bind|bound) (?:to|from|on|at)"
+        rf"|[A-Z_]*(?:ADDR|HOST|IP|NODE|PEER|SERVER|CLIENT))(?:[\"']?\s?[=:]\s?[\"']?|\s\(?))({_QUAD})(?![\d.]*\d)",
+        re.IGNORECASE), _named_address),
+    ("/", re.compile(r"(?<![\w.])()((?:\d{1,3}\.){3}\d{1,3})(?=/\d{1,2}(?![\d.\w]))"), _named_address),
+    ("", re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{32,}={0,2}(?![A-Za-z0-9])"), _random),
+    ("", re.compile(r"(?<![\w-])[0-9a-fA-F]{32,}(?![\w-])"), _hexadecimal),
+)  # fmt: skip
