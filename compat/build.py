@@ -160,6 +160,12 @@ def host_of(row: FrameworkRow, matrix: Matrix) -> str:
     return traits_of(row.package).runs_on or _first_with_gpu_code(needed, matrix)
 
 
+def is_rider(package: str, matrix: Matrix) -> bool:
+    """Return whether a package has no GPU code of its own, or goes with the release of another: transformers."""
+    rows: tuple[FrameworkRow, ...] = matrix.rows(package, "builds") if matrix.has(package) else ()
+    return bool(follows(package)) or (bool(rows) and all(row.cuda == "" and row.build != "cpu" for row in rows))
+
+
 def follows(package: str) -> str:
     """Return the framework whose builds and index a package follows: torch for torchvision; "" for none."""
     base = traits_of(package).runs_on

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from compat.base.choice import NoSuchName
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
-from compat.build import default_build, release_key
+from compat.build import default_build, is_rider, release_key
 from compat.matrix import Matrix, accepts
 from compat.newest import Where, newest
 from compat.row import CompanionRow
@@ -66,12 +66,14 @@ class Places:
         place = one.environment if not is_open(one.environment) else ""
         try:
             spec = parse_spec(name_of(text) if is_open(text) else text)
-            known = known_product(spec)
+            known = None if is_rider(spec.name, self._matrix) else known_product(spec)
         except (NoSuchName, NoRows):
+            known = None
+        except GpudoctorError:
+            return
+        if known is None:
             if holds and not is_open(one.spec):
                 self._put_other(spec, place, one)
-            return
-        except GpudoctorError:
             return
         if holds is False:
             return
