@@ -73,6 +73,7 @@ def package(folder: Path, name: str, files: dict[str, str], version: str = "999-
     for path, text in {f"srv/installed/{name}": version, **files}.items():
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_bytes(text.encode("latin-1"))
+        (tree / path).chmod(0o755 if "bin/" in path else 0o644)
     control = f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: x\n"
     (tree / "DEBIAN").mkdir()
     (tree / "DEBIAN/control").write_text(control)
@@ -81,12 +82,12 @@ def package(folder: Path, name: str, files: dict[str, str], version: str = "999-
     return built
 
 
-def repository(folder: Path, names: tuple[str, ...], home: Path, key: str) -> None:
-    """A flat repository with these packages, signed."""
+def repository(folder: Path, packages: dict[str, dict[str, str]], home: Path, key: str) -> None:
+    """A flat repository with these packages and their files, signed."""
     folder.mkdir(parents=True)
     rows = []
-    for name in names:
-        built = package(folder, name, {})
+    for name, files in packages.items():
+        built = package(folder, name, files)
         data = built.read_bytes()
         control = subprocess.run(["dpkg-deb", "-f", str(built)], check=True, capture_output=True, text=True).stdout
         digest = hashlib.sha256(data).hexdigest()
