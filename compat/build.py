@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
+from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.row import FrameworkRow, TargetsRow
 from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability, CudaVersion
+
+if TYPE_CHECKING:
+    from compat.spec import Spec  # only a question asks for it
 
 
 def is_cuda_row(row: FrameworkRow) -> bool:
@@ -130,6 +135,18 @@ def release_key(version: str) -> tuple[int, ...]:
     while parts and parts[-1] == 0:
         parts.pop()
     return tuple(parts)
+
+
+def whole_release(spec: Spec, matrix: Matrix) -> Spec:
+    """Return a spec with `==10.12.*` for `==10.12` if no release has that very number and some begin with it."""
+    wanted = spec.versions.removeprefix("==")
+    if not re.fullmatch(r"==\d+(\.\d+)*", spec.versions):
+        return spec
+    names = dict.fromkeys((spec.name, *gpu_packages(spec.name)))
+    rows = [row for name in names if matrix.has(name) and is_framework(name) for row in matrix.rows(name, "builds")]
+    if any(covers(row, wanted) for row in rows) or not any(row.versions.startswith(f"=={wanted}.") for row in rows):
+        return spec
+    return spec._replace(versions=f"=={wanted}.*")
 
 
 def gpu_packages(package: str) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ class Reply(NamedTuple):
 def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix) -> Reply:
     """Judge each spec for every set of chips that the cards may carry; cuda== and cudnn== also serve the others."""
     families = tuple(dict.fromkeys(card.family for card in cards))
-    where = _with_companions(specs, where, matrix)._replace(families=families)
+    where = with_companions(specs, where, matrix)._replace(families=families)
     cases = []
     every = list(itertools.islice(itertools.product(*(card.capabilities for card in cards)), _MOST_CHIPS + 1))
     for chips in every[:_MOST_CHIPS]:
@@ -137,7 +137,7 @@ def _hosts(specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], matrix: Matr
     return (Spec(host, "", "", ()) for host in hosts if host not in {spec.name for spec in specs})
 
 
-def _with_companions(specs: tuple[Spec, ...], where: TargetMachine, matrix: Matrix) -> TargetMachine:
+def with_companions(specs: tuple[Spec, ...], where: TargetMachine, matrix: Matrix) -> TargetMachine:
     """A CUDA or cuDNN release named beside frameworks is the one that lies on the system."""
     for spec in specs:
         release = re.fullmatch(r"==(\d+(?:\.\d+){1,3})(?:\.\*)?", spec.versions)

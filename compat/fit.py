@@ -19,7 +19,9 @@ from compat.build import (
     release_key,
     serves,
 )
+from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered, accepts
+from compat.overlap import overlap
 from compat.platform import absent, extras_of
 from compat.reason import (
     BAD,
@@ -103,7 +105,17 @@ class _Judged:
     def whatever_python(self) -> tuple[Sequence[Reason], Sequence[Reason]]:
         """The reasons that no Python changes: those that come before what is said of it, and those after."""
         gpu = self.gpu() if self._where.wants_gpu else ()
-        return (*self.record(), self.here(), *self.index()), (*self.glibc(), *self.system_libraries(), *gpu)
+        return (*self.record(), self.here(), *self.requirements(), *self.index()), (
+            *self.glibc(),
+            *self.system_libraries(),
+            *gpu,
+        )
+
+    def _doubted(self, column: str, reason: Reason) -> Reason:
+        """A reason from a column: unknown if the column was inferred."""
+        if column not in self._row.unsure or reason.kind == UNKNOWN:
+            return reason
+        return reason._replace(kind=UNKNOWN, what=f"{reason.what} (inferred, not read)", short="")
 
     def _say(self, kind: str, what: str, *rows: str, source: str = "") -> Reason:
         return Reason(kind, what, (self._name, *rows), source or self._row.source)
@@ -115,7 +127,24 @@ class _Judged:
 
     def here(self) -> Reason:
         """The platform is one of the row's."""
-        return self._say(OK, f"published for {self._where.os_family} {self._where.arch}")
+        return self._say(OK, f"published for {self._where.os_family} {self._where.arch}")._replace(is_expected=True)
+
+    def requirements(self) -> Iterator[Reason]:
+        """What it requires and has no build here: a pure wheel is for the platforms of its requirements alone."""
+        where = self._where
+        pins = self._row.pins if len(self._row.os) > 1 else None  # a wheel of one system was read with what it requires
+        for name, pin in (pins or {}).items():
+            if not _is_nowhere(name, pin, where.os_family, where.arch, self._matrix):
+                continue
+            missing = absent(name, pin, where, self._matrix)
+            if missing is None:
+                what = (
+                    f"whether {name}{pin}, which it requires, has a build for {where.os_family} {where.arch} is unknown"
+                )
+                yield self._say(UNKNOWN, what)
+            elif where.wants_gpu or not missing.gpu_only:
+                what = f"requires {name}{pin}: {missing.summary}"
+                yield self._say(BAD, what, row_name("platform", "absent", missing), source=missing.source)
 
     def index(self) -> Iterator[Reason]:
         """Yield the index that serves the build, if pip installs a CPU build from the package index here."""
@@ -179,10 +208,13 @@ class _Judged:
                 yield self._say(BAD, what)
                 return
             yield self._say(UNKNOWN, f"whether there is a wheel for Python {wanted} is not recorded")
+            yield from self._limited("python", wanted.rstrip("t"))
         elif wanted in published or not published:
-            yield self._say(OK, f"published for Python {wanted}")
+            yield self._doubted("python", self._say(OK, f"published for Python {wanted}"))
+            yield from self._limited("python", wanted.rstrip("t"))
         else:
-            yield self._say(BAD, f"no wheel for Python {wanted}, only for {', '.join(published)}")
+            what = f"no wheel for Python {wanted}, only for {', '.join(published)}"
+            yield self._doubted("python", self._say(BAD, what))
 
     def glibc(self) -> Iterator[Reason]:
         """The C library that the wheel's manylinux tag asks for (PEP 600)."""
@@ -195,6 +227,17 @@ class _Judged:
             yield self._say(OK, f"needs glibc {needs}; {has} is there")
         else:
             yield self._say(BAD, f"needs glibc {needs} or newer; {has} is there")
+        yield from self._limited("glibc", has)
+
+    def _limited(self, on: str, has: str) -> Iterator[Reason]:
+        """A limit on the Python or the glibc that the wheel itself does not show."""
+        from compat.abi import abi_limits  # late: a plain check asks for none
+
+        for one in abi_limits(self._row, self._row.versions, self._matrix):
+            if one.on == on and not accepts(one.specifier, has):
+                spoken = "Python" if on == "python" else on
+                what = f"needs {spoken}{one.specifier}; on {spoken} {has} {one.row.effect}"
+                yield self._say(BAD, what, row_name("conflicts", "abi", one.row), source=one.row.source)
 
     def system_libraries(self) -> Iterator[Reason]:
         """The CUDA and cuDNN of the system: what a build needs that brings none of its own."""
@@ -265,7 +308,8 @@ class _Judged:
         """What is said of each card whatever its driver, None where that compiles PTX; and of cuDNN's code."""
         if not is_cuda_row(self._row):
             return [], []
-        return [self._card(gpu) for gpu in self._where.capabilities], [*self._cudnn_code()]
+        cards = [one and self._doubted("targets", one) for one in map(self._card, self._where.capabilities)]
+        return cards, [*self._cudnn_code()]
 
     def _unrecorded_cuda(self) -> Iterator[Reason]:
         """Theano compiles with whatever toolkit is there: then that one decides."""
@@ -309,7 +353,8 @@ class _Judged:
             return self._say(OK, f"has code for {gpu.sm}")
         if _serves_as(targets, gpu, jetson) == "compute":
             return None
-        return self._say(BAD, f"has no code for {gpu.sm}, only {_listed(targets)}")
+        short = f"has no code for {gpu.sm}"
+        return self._say(BAD, f"{short}, only {_listed(targets)}")._replace(short=short)
 
     def _ptx(self, gpu: ComputeCapability) -> Reason:
         try:
@@ -460,6 +505,16 @@ def _kept(look: Callable[[], T], row: FrameworkRow, before: Kept) -> T:
         before[id(row)] = row, look()
     found: T = before[id(row)][1]
     return found
+
+
+@lru_cache(maxsize=4096)
+def _is_nowhere(name: str, pin: str, os_family: str, arch: str, matrix: Matrix) -> bool:
+    """Whether rows have builds of the releases that a pin admits, and none of them for this platform."""
+    if not (pin and is_framework(name) and matrix.has(name)):
+        return False
+    rows: tuple[FrameworkRow, ...] = matrix.rows(name, "builds")
+    admitted = [row for row in rows if overlap((pin, row.versions)) != "no"]
+    return bool(admitted) and not any(os_family in row.os and arch in row.arch for row in admitted)
 
 
 @lru_cache(maxsize=1024)

@@ -80,6 +80,17 @@ def columns_of(row_type: type) -> dict[str, str]:
     return {name: _spelling(annotation) for name, annotation in row_type.__annotations__.items()}
 
 
+def defaults_of(row_type: type) -> dict[str, Any]:
+    """Columns that a row may leave out, with the value that they have then."""
+    return dict(getattr(row_type, "_field_defaults", {}))
+
+
+def as_written(row: Any, item: dict[str, Any]) -> dict[str, Any]:
+    """A row's columns as JSON without those that it may leave out."""
+    left_out = {name for name, value in defaults_of(type(row)).items() if getattr(row, name) == value}
+    return {name: value for name, value in item.items() if name not in left_out}
+
+
 def _spelling(annotation: Any) -> str:
     generic = hasattr(annotation, "__args__")
     return (str(annotation) if generic else str(annotation.__name__)).replace("compat.version.", "")
@@ -92,9 +103,12 @@ class RowReader:
         self._row_type = row_type
         self._place = place
         self._parsers = {name: parser_of(annotation) for name, annotation in columns_of(row_type).items()}
+        self._defaults = {name: list(value) if value == () else value for name, value in defaults_of(row_type).items()}
 
     def read(self, item: dict[str, Any]) -> Any:
         """One row; raises DataError naming the table, the row's id and the column."""
+        if item.keys() != self._parsers.keys():
+            item = {**self._defaults, **item}
         if item.keys() != self._parsers.keys():
             odd = ", ".join(sorted(item.keys() ^ self._parsers.keys()))
             raise DataError(f"{self._place}[{item.get('id', '?')}]: missing or unknown columns: {odd}")

@@ -418,11 +418,11 @@ class Matrix:
         rows: tuple[ConflictRow, ...] = self.rows("conflicts", "known")
         return rows
 
-    def abi(self, package: str, version: str, os_family: str) -> AbiRow | None:
-        """What the binaries of this release were compiled against besides what its metadata says."""
+    def abi(self, package: str, version: str, os_family: str) -> tuple[AbiRow, ...]:
+        """What this release needs besides what its metadata says."""
         rows: tuple[AbiRow, ...] = self.rows("conflicts", "abi")
         own = (row for row in rows if row.package == package and os_family in row.os)
-        return next((row for row in own if accepts(row.versions, version.partition("+")[0])), None)
+        return tuple(row for row in own if accepts(row.versions, version.partition("+")[0]))
 
     @_remembered
     def companion(self, package: str, version: str) -> CompanionRow | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from compat.build import release_key
@@ -10,7 +11,15 @@ from compat.matrix import Matrix, accepts
 from compat.overlap import NO, YES, overlap
 
 if TYPE_CHECKING:
-    from compat.platform_row import AbsentRow, CardPlatformRow, ExtraRow, JetpackRow, NameRow, SystemLibraryRow
+    from compat.platform_row import (
+        AbsentRow,
+        CardPlatformRow,
+        ExtraRow,
+        JetpackRow,
+        NameRow,
+        SystemLibraryRow,
+        SystemRow,
+    )
     from compat.row import FrameworkRow
     from compat.spec import Spec
     from compat.target import TargetMachine
@@ -96,6 +105,26 @@ def absent(package: str, specifier: str, where: TargetMachine, matrix: Matrix) -
         and all(accepts(row.versions, one) for one in named if release_key(one))
     ]
     return min(found, key=lambda row: (row.gpu_only, not row.package), default=None)  # what says most comes first
+
+
+@lru_cache(maxsize=8)
+def known_pythons(matrix: Matrix) -> tuple[str, ...]:
+    """Every Python that some system has, oldest first."""
+    found = {one for row in _rows(matrix, "platform", "systems") for one in row.pythons or ()}
+    return tuple(sorted(found, key=release_key))
+
+
+def usual_python(pythons: Iterable[str], where: TargetMachine, matrix: Matrix) -> str:
+    """Choose a Python that most systems of this family (and this glibc) have, the newest of several; "" for none."""
+    rows: list[SystemRow] = [row for row in _rows(matrix, "platform", "systems") if row.pythons]
+    family = [row for row in rows if (row.id == "windows") == (where.os_family == "windows")]
+    same = [row for row in family if where.glibc and row.glibc == where.glibc]
+
+    def rank(python: str) -> tuple[int, int, bool, tuple[int, ...]]:
+        here, anywhere = (sum(python in (row.pythons or ()) for row in systems) for systems in (same, family))
+        return here, anywhere, not python.endswith("t"), tuple(map(int, python.rstrip("t").split(".")))
+
+    return max(pythons, key=rank, default="")
 
 
 def jetpack_of(l4t: str, matrix: Matrix) -> JetpackRow | None:

@@ -28,7 +28,13 @@ class Reason(NamedTuple):
     what: str
     rows: tuple[str, ...]  # "torch.builds[torch-2.9.1-cu128-linux]"
     source: str
-    is_expected: bool = False  # nobody who asks for a GPU build asks why: builds for no or other GPUs, pre-releases
+    is_expected: bool = False  # nobody asks why: builds for no or other GPUs, pre-releases, a wheel that exists
+    short: str = ""  # `what` without its particulars, where it has some
+
+    @property
+    def brief(self) -> str:
+        """It for a person who did not ask for sources."""
+        return self.short or self.what
 
 
 def verdict_of(reasons: tuple[Reason, ...]) -> str:

@@ -87,6 +87,12 @@ class BranchRow(NamedTuple):
     read_on: str
     confidence: str
     note: str
+    ended_earlier: bool = False  # `end_of_life` is a bound: it ended then or before
+
+    @property
+    def end(self) -> str:
+        """The end in words: "2025-12", "at the latest 2022-03"."""
+        return f"at the latest {self.end_of_life}" if self.ended_earlier else self.end_of_life or ""
 
 
 class GenerationRow(NamedTuple):
@@ -275,8 +281,9 @@ class FrameworkRow(NamedTuple):
     pins: dict[str, str] | None  # distribution -> PEP 440 specifier
     source: str
     read_on: str
-    confidence: str
+    confidence: str  # "low": whether there is such a build is not certain
     note: str
+    unsure: tuple[str, ...] = ()  # columns that were inferred, or on which sources disagree
 
 
 class TraitsRow(NamedTuple):
@@ -334,14 +341,17 @@ class ConflictRow(NamedTuple):
 
 
 class AbiRow(NamedTuple):
-    """What a release cannot be loaded beside: it was compiled against another. File conflicts.json, table abi."""
+    """What a release needs besides what its metadata says, to be imported. File conflicts.json, table abi.
+
+    `needs` has a specifier for each distribution ("": any release, but it must be there), for "python" and for "glibc".
+    """
 
     id: str
     package: str
     versions: str  # PEP 440 specifier
     os: tuple[str, ...]
-    needs: dict[str, str]  # distribution -> PEP 440 specifier of the releases whose ABI it was compiled for
-    python: str  # PEP 440 specifier on the Pythons that other releases of those exist for
+    needs: dict[str, str]  # distribution, "python" or "glibc" -> PEP 440 specifier of the releases that will do
+    python: str  # PEP 440 specifier on the Pythons on which others could be taken
     severity: str  # "error" where it cannot be imported with another
     effect: str  # what fails, a clause: "it cannot be imported"
     source: str

@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from compat.artefact import ARTEFACT_TABLES
-from compat.load import DATA, SCHEMA, columns_of
+from compat.load import DATA, SCHEMA, columns_of, defaults_of
 from compat.platform_row import PLATFORM_TABLES
 from compat.row import FRAMEWORK_TABLES, TABLES
 
@@ -79,7 +79,8 @@ def _tables(tables: dict[str, type]) -> Json:
 
 def _row(row_type: type) -> Json:
     columns = {name: _COMMON.get(name) or _column(annotation) for name, annotation in columns_of(row_type).items()}
-    return {"type": "object", "required": list(columns), "additionalProperties": False, "properties": columns}
+    required = [name for name in columns if name not in defaults_of(row_type)]
+    return {"type": "object", "required": required, "additionalProperties": False, "properties": columns}
 
 
 def _column(annotation: str) -> Json:

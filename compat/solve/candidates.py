@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from compat.abi import PYTHON, abi_limits, distribution_limits
 from compat.base.record import NamedTuple
 from compat.build import gpu_packages, host_of, is_cuda_row, oldest_cuda, release_key
 from compat.fit import Fit, fit
 from compat.load import is_framework
-from compat.matrix import Matrix, Uncovered
+from compat.matrix import Matrix, Uncovered, accepts
 from compat.overlap import NO, overlap
-from compat.platform import extras_asked, extras_of, fits_extras
+from compat.platform import extras_asked, extras_of, fits_extras, known_pythons
 from compat.reason import BAD, UNKNOWN, YES, Reason, extra_reasons, row_name
 from compat.row import FrameworkRow
-from compat.solve.abi import abi_limits
 from compat.spec import Spec
 from compat.specifier import first_release
 from compat.target import TargetMachine
@@ -166,7 +166,7 @@ def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) 
     against = (*_unpublished(asked, row), *code, *extra_reasons(asked, row, matrix))
     versions = _narrowed(asked.versions, row.versions)
     extra = _leaving_cuda_out(asked, row, matrix)
-    row = _on_the_system(row) if extra else row
+    row = _on_its_pythons(_on_the_system(row) if extra else row, versions, matrix)
     return SolveCandidate(
         asked.name,
         Fit(row, against),
@@ -175,6 +175,15 @@ def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) 
         wants=_wants(asked.name, row, versions, matrix),
         extra=extra,
     )
+
+
+def _on_its_pythons(row: FrameworkRow, versions: str, matrix: Matrix) -> FrameworkRow:
+    """The build without the Pythons that its wheel is for and on which it does not work all the same."""
+    limits = [one.specifier for one in abi_limits(row, versions, matrix) if one.on == PYTHON]
+    if not limits:
+        return row
+    left = row.python or known_pythons(matrix)
+    return row._replace(python=tuple(one for one in left if all(accepts(each, one.rstrip("t")) for each in limits)))
 
 
 def _leaving_cuda_out(asked: Spec, row: FrameworkRow, matrix: Matrix) -> str:
@@ -216,9 +225,8 @@ def wants_of(row: FrameworkRow, versions: str) -> dict[str, str]:
 def _compiled_for(row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
     """Its own limit and that of its binaries, as one specifier."""
     said = row.pins or {}
-    return {
-        name: f"{said.get(name, '')},{limit}".strip(",") for name, limit in abi_limits(row, versions, matrix).items()
-    }
+    limits = distribution_limits(row, versions, matrix)
+    return {name: f"{said.get(name, '')},{limit}".strip(",") for name, limit in limits.items()}
 
 
 def _asked_along(name: str, row: FrameworkRow, matrix: Matrix) -> dict[str, str]:
@@ -231,13 +239,15 @@ def _asked_along(name: str, row: FrameworkRow, matrix: Matrix) -> dict[str, str]
 
 @lru_cache(maxsize=256)
 def newer_elsewhere(asked: Spec, os_family: str, arch: str, matrix: Matrix) -> str:
-    """The newest release that only rows of other platforms speak of, "" where rows of this one go as far."""
+    """The newest release of which only other platforms have a GPU build in the rows, "" where this one has it too."""
     every = (row for name, _ in _packages(asked, matrix) for row in matrix.rows(name, "builds"))
     rows: list[FrameworkRow] = [row for row in every if _is_asked_for(asked, row) and not _unpublished(asked, row)]
     own = [row for row in rows if os_family in row.os and arch in row.arch]
     here = [newest(row.versions) for row in own if row.versions.startswith("==")]
     there = max((row for row in rows if is_cuda_row(row)), key=lambda row: newest(row.versions), default=None)
-    if there is None or not here or there in own or newest(there.versions) <= max(here):
+    if there is None or not here or newest(there.versions) <= max(here):
+        return ""
+    if any(is_cuda_row(row) and overlap((there.versions, row.versions)) != NO for row in own):
         return ""
     return there.versions.removeprefix("==")
 
@@ -256,7 +266,8 @@ def _unpublished(asked: Spec, row: FrameworkRow) -> tuple[Reason, ...]:
     """Pre-releases, unless one was asked for, and what was only announced."""
     name = (row_name(row.package, "builds", row),)
     if row.confidence == "low":
-        return (Reason(BAD, "is not surely published: its row is of low confidence", name, row.source),)
+        what = f"is not certain to exist{': ' if row.note else ''}{row.note}"
+        return (Reason(BAD, what, name, row.source, is_expected=True),)
     if _PRE_RELEASE.search(row.versions) and not _PRE_RELEASE.search(asked.versions):
         return (Reason(BAD, "is a pre-release", name, row.source, is_expected=True),)
     return ()

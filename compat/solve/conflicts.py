@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 
+from compat.abi import distribution_limits
 from compat.base.record import NamedTuple
 from compat.build import is_default_build, release_key
 from compat.matrix import Matrix
 from compat.overlap import inside, overlap
 from compat.reason import BAD, OK, UNKNOWN, Reason
-from compat.row import ConflictRow
-from compat.solve.abi import abi_limits
+from compat.row import ConflictRow, FrameworkRow
 from compat.solve.candidates import SolveCandidate
 from compat.solve.cudnn import CUDNN_WHEELS, cudnn_wheel
 from compat.target import TargetMachine
@@ -385,16 +385,16 @@ def _cudnn(wanted: Wanted, circumstances: TargetMachine, matrix: Matrix) -> Iter
 
 
 def pins_to_add(
-    chosen: Sequence[SolveCandidate], circumstances: TargetMachine, matrix: Matrix
+    chosen: Sequence[SolveCandidate], python: str, circumstances: TargetMachine, matrix: Matrix
 ) -> tuple[tuple[str, str], ...]:
     """Requirements that keep pip from taking what does not work, each with its reason."""
     wanted = _wanted(chosen).items()
     wheels = (cudnn_wheel(name, (one for one, _ in asked), circumstances, matrix) for name, asked in wanted)
     codes = ((wheel.pin, "newer releases of it have no code for these cards") for wheel in wheels if wheel.pin)
-    limits = ((one, abi_limits(one.row, one.versions, matrix).items()) for one in chosen)
+    limits = ((one, distribution_limits(one.row, one.versions, matrix, python).items()) for one in chosen)
     exact = {one.row.package for one in chosen if re.fullmatch(r"==[^,*]+", one.versions)}
     abis = (
-        (f"{name}{limit}", f"{one.label} is compiled for it")
+        (f"{name}{limit}", f"{one.label} needs it to be imported")
         for one, each in limits
         for name, limit in each
         if name not in exact
@@ -430,14 +430,15 @@ def remarks(chosen: Sequence[SolveCandidate], matrix: Matrix) -> tuple[str, ...]
     harmless = [row for row in matrix.conflicts() if row.severity == _HARMLESS and _holds(row, wanted) == "yes"]
     return (
         *(f"{row.summary}: {row.remedy}" for row in harmless),
-        *(_from_system(one) for one in chosen if one.row.libraries == "system" and one.row.cuda),
+        *(f"{one.label} {from_system(one.row)}" for one in chosen if one.row.libraries == "system" and one.row.cuda),
     )
 
 
-def _from_system(one: SolveCandidate) -> str:
-    cudnn = one.row.cudnn_accepts or (f"=={one.row.cudnn}" if one.row.cudnn else "")
+def from_system(row: FrameworkRow) -> str:
+    """What the system must bring for a build that brings no CUDA."""
+    cudnn = row.cudnn_accepts or (f"=={row.cudnn}" if row.cudnn else "")
     also = f" and cuDNN {cudnn}" if cudnn else ""
-    return f"{one.label} takes CUDA {one.row.cuda}{also} from the system: install them beside it"
+    return f"takes CUDA {row.cuda}{also} from the system: install them beside it"
 
 
 def _unsaid(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:

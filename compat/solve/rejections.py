@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from compat.base.record import NamedTuple
@@ -12,6 +11,8 @@ from compat.solve.pairs import CandidateSet
 from compat.solve.search import Problem, Solution
 
 _MOST_PARTNERS = 3
+_RECENT = 3  # minor releases
+Minor = tuple[int, ...]
 Usable = dict[str, CandidateSet]  # by package: what is known to work here by itself
 
 
@@ -20,8 +21,9 @@ class Rejection(NamedTuple):
 
     package: str  # as it was asked for
     builds: tuple[str, ...]  # newest first, "torch 2.15.0 (cu132)"
-    span: str  # the same in short, "torch 2.15.0 to 2.11.0 (cu132, cu130)"
+    span: str  # the same in short, "torch 2.15.0 (cu132) and 4 more builds, down to 2.11.0"
     reason: Reason  # that of the newest of them
+    is_recent: bool = True  # it is of one of the newest minor releases that were looked at
 
 
 class _Passed(NamedTuple):
@@ -42,7 +44,7 @@ def refusals(problem: Problem, solution: Solution | None) -> tuple[Rejection, ..
     found: list[Rejection] = []
     for package in problem.found:
         if package not in problem.required and (solution is None or package in chosen):
-            found += _grouped(package, list(_passed(problem, package, chosen, usable)))
+            found += _grouped(package, list(_passed(problem, package, chosen, usable)), _recent(problem, package))
     return tuple(found)
 
 
@@ -63,7 +65,7 @@ def _alone(one: SolveCandidate, *, own_exists: bool) -> _Passed | None:
     """What is against it by itself."""
     alone = sorted((reason for reason in one.fit.reasons if reason.kind != OK), key=lambda reason: reason.kind)
     if alone:
-        return _Passed(one, re.split(r", only|;", alone[0].what)[0], alone[0])
+        return _Passed(one, alone[0].brief, alone[0])
     if own_exists and one.row.libraries == "system":
         reason = Reason(BAD, "takes CUDA from the system, which others do not need", (one.name,), one.row.source)
         return _Passed(one, "system", reason)
@@ -159,20 +161,26 @@ def _jointly(problem: Problem, one: SolveCandidate, chosen: dict[str, SolveCandi
     return _Passed(one, what, Reason(BAD, what, (one.name,), one.row.source))
 
 
-def _grouped(package: str, passed: list[_Passed]) -> Iterator[Rejection]:
+def _grouped(package: str, passed: list[_Passed], recent: frozenset[Minor]) -> Iterator[Rejection]:
     groups: dict[str, list[_Passed]] = {}
     for one in passed:
         groups.setdefault(one.about, []).append(one)
     for members in groups.values():
         builds = tuple(dict.fromkeys(one.candidate.label for one in members))
-        yield Rejection(package, builds, _span([one.candidate for one in members]), members[0].reason)
+        is_recent = any(one.candidate.key[0][:2] in recent for one in members)
+        yield Rejection(package, builds, _span(members, builds), members[0].reason, is_recent=is_recent)
 
 
-def _span(members: list[SolveCandidate]) -> str:
-    first, last = members[0], members[-1]
-    if first.label == last.label:
-        return first.label
-    releases = first.release if first.release == last.release else f"{first.release} to {last.release}"
-    names = dict.fromkeys(one.row.package for one in members)
-    builds = dict.fromkeys(one.row.build for one in members if one.row.build)
-    return f"{', '.join(names)} {releases}" + (f" ({', '.join(builds)})" if builds else "")
+def _recent(problem: Problem, package: str) -> frozenset[Minor]:
+    """The newest minor releases of a package that have a row here."""
+    minors = dict.fromkeys(one.key[0][:2] for one in problem.found[package])
+    return frozenset(list(minors)[:_RECENT])
+
+
+def _span(members: list[_Passed], builds: tuple[str, ...]) -> str:
+    """The builds of a reason: the newest by its name, for a reason holds for each of them in its own way."""
+    if len(builds) == 1:
+        return builds[0]
+    last = members[-1].candidate.release
+    down = "" if last == members[0].candidate.release else f", down to {last}"
+    return f"{builds[0]} and {len(builds) - 1} more build{'s' if len(builds) > 2 else ''}{down}"

@@ -17,6 +17,7 @@ from operator import or_
 from compat.base.record import NamedTuple
 from compat.build import gpu_packages, host_of, is_cuda_row
 from compat.matrix import Matrix
+from compat.platform import usual_python
 from compat.reason import BAD, UNKNOWN, Reason
 from compat.solve.candidates import Key, SolveCandidate, candidates, newer_elsewhere, solvable
 from compat.solve.conflicts import (
@@ -42,15 +43,11 @@ class Solution(NamedTuple):
     """One set of builds that go together."""
 
     chosen: Chosen  # in the order of what was asked for; what they require besides comes last
+    python: str  # the one to take; "" where no row says any
     pythons: tuple[str, ...] | None  # newest first; None where no row says any
     pins: tuple[str, ...]  # requirements to add: "nvidia-cudnn-cu12==9.10.2.21"
     doubts: tuple[Reason, ...]  # what nobody knows of it; empty where it is known to work
     remarks: tuple[str, ...]
-
-    @property
-    def python(self) -> str:
-        """The Python to take: the newest one that all have wheels for, "" where that is not known."""
-        return self.pythons[0] if self.pythons else ""
 
     @property
     def label(self) -> str:
@@ -200,12 +197,14 @@ def _solution(chosen: Chosen, problem: Problem) -> Solution:
     doubts += [clash.reason for clash in problem.clashes(chosen)]
     asked = problem.circumstances.python
     pythons = (asked,) if asked else common_pythons(chosen)
-    pins = pins_to_add(chosen, problem.circumstances, problem.matrix)
+    python = usual_python(pythons or (), problem.circumstances, problem.matrix)
+    pins = pins_to_add(chosen, python, problem.circumstances, problem.matrix)
     added = (f"{pin} is added: {why}" for pin, why in pins)
     notes = (*added, *remarks(chosen, problem.matrix), *_uncovered(problem))
     fresh = tuple(one for one in chosen if not one.held)
     return Solution(
         chosen=fresh,
+        python=python,
         pythons=pythons,
         pins=tuple(pin for pin, _ in pins),
         doubts=tuple(dict.fromkeys(doubts)),
@@ -220,7 +219,7 @@ def _uncovered(problem: Problem) -> Iterator[str]:
         release = newer_elsewhere(spec, where.os_family, where.arch, problem.matrix)
         if release:
             platform = f"{where.os_family} {where.arch}"
-            yield f"no row says which builds of {spec.name} {release} there are for {platform}: newer ones may fit"
+            yield f"no row has a GPU build of {spec.name} {release} for {platform}: newer ones may fit"
 
 
 class _Search:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from compat.base.choice import NoSuchName
+from compat.driver_name import NotADriver, driver_named
 from compat.matrix import Matrix, Uncovered
-from compat.version import CudaVersion, DriverRelease, VersionError
+from compat.version import CudaVersion, VersionError
 from doctor.host import BadRequest
 from doctor.model.facts import Facts
 from doctor.model.facts.gpu import Gpu, GpuNow
@@ -33,9 +34,11 @@ def with_assumed(facts: Facts, matrix: Matrix, driver: str, gpus: tuple[str, ...
 
 def _with_driver(facts: Facts, matrix: Matrix, name: str) -> Facts:
     try:
-        release = DriverRelease.parse(name)
+        release = driver_named(name, matrix)
     except VersionError as error:
         raise BadRequest(f"{_DRIVER} {name}: a release such as 550.54.14, or 550.54") from error
+    except NotADriver as error:
+        raise BadRequest(f"{_DRIVER}: {error}") from error
     try:
         newest = matrix.branch(release).cuda_max
         cuda: Fact[CudaVersion] = Seen(newest, "matrix, driver.branches") if newest else Unseen("no row says it")

@@ -144,10 +144,11 @@ def _pairs(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Pair]
         asked = pin(text)
         if asked and asked.name in related and not asked.optional and applies(asked, facts.system, environment):
             yield Pair(asked, related[asked.name], how(framework.requires))
-    row = matrix.abi(framework.package, framework.version, value_or(facts.system.family, "linux")) if related else None
-    for name, wanted in row.needs.items() if row else ():
-        if name in related:
-            yield Pair(Pin(name, wanted, ""), related[name], f"matrix, {row.id}: {row.source}" if row else "")
+    rows = matrix.abi(framework.package, framework.version, value_or(facts.system.family, "linux")) if related else ()
+    for row in rows:
+        for name, wanted in row.needs.items():
+            if name in related:
+                yield Pair(Pin(name, wanted, ""), related[name], f"matrix, {row.id}: {row.source}")
 
 
 def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Breach]:
@@ -172,9 +173,10 @@ def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Brea
                 Severity.WARNING,
                 InstallPackage(asked.name, asked.specifier, environment.interpreter),
             )
-    row = matrix.abi(framework.package, framework.version, facts.system.family.get())
+    rows = matrix.abi(framework.package, framework.version, facts.system.family.get())
     for one in unmet_requirements(framework, facts):
-        known = row.needs.get(one.name, "") if row else ""  # more than its metadata says: NumPy's ABI
+        limits = (row.needs.get(one.name, "") for row in rows)
+        known = ",".join(filter(None, limits))  # more than its metadata says: NumPy's ABI
         needs = f"{framework.label} needs {one.wanted}, which is not installed: importing it may fail"
         fails = f"{framework.label} cannot be imported: {one.wanted} is not installed"
         yield Breach(

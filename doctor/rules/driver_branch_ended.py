@@ -27,15 +27,15 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if not row.end_of_life:
         return ok(f"no end of branch {row.branch} is known as of {matrix.as_of()}")
     if not _over(row, matrix.as_of()):
-        return ok(f"branch {row.branch} is kept until {row.end_of_life}")
+        return ok(f"branch {row.branch} is kept until {row.end}")
     newer, last = _newer(row, facts, matrix)
     return bad(
-        f"driver branch {row.branch} has had no updates, security fixes included, since {row.end_of_life}",
+        f"driver branch {row.branch} has had no updates, security fixes included, since {row.end}",
         Advice(_LAST) if last else on_host(facts, newer, f"install driver {newer.versions}"),
         severity=Severity.INFO,  # it works as before: no reason to call the stack anything but healthy
         evidence=(
             Evidence.of(facts.driver.release, f"driver {facts.driver.release.value}"),
-            Evidence(f"branch {row.branch} ended {row.end_of_life}", label="matrix, driver.branches"),
+            Evidence(f"branch {row.branch} ended {row.end}", label="matrix, driver.branches"),
         ),
     )
 

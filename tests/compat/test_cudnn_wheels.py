@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from compat.abi import distribution_limits
 from compat.load import products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.row import FrameworkRow
-from compat.solve.abi import abi_limits
 from compat.version import CudnnVersion
 
 MATRIX = Matrix()
@@ -32,7 +32,7 @@ def newest(row: FrameworkRow, name: str, limit: str = "") -> CudnnVersion:
 
 @pytest.mark.parametrize(("row", "name"), BUILDS, ids=lambda one: getattr(one, "id", one))
 def test_pip_brings_a_cudnn_that_the_build_loads(row: FrameworkRow, name: str) -> None:
-    limit = abi_limits(row, row.versions, MATRIX).get(name, "")
+    limit = distribution_limits(row, row.versions, MATRIX).get(name, "")
     assert accepts(row.cudnn_accepts or "", str(newest(row, name, limit).release))
 
 

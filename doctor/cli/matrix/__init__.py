@@ -63,3 +63,4 @@ Glibc = Annotated[
     str,
     typer.Option(callback=_said, metavar="VERSION", help="Version of the C library: 2.31.", rich_help_panel=MACHINE),
 ]
+Sources = Annotated[bool, typer.Option("--sources", help="Print the rows behind the answer and their sources.")]

@@ -8,7 +8,7 @@ import typer
 
 from doctor.cli import Command, _completion
 from doctor.cli._options import Format, Output, record_of
-from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, System
+from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, Sources, System
 from doctor.commands.matrix.can import CanRequest, ask
 from doctor.output.write import terminal_style
 
@@ -30,8 +30,9 @@ def can(
     glibc: Glibc = "",
     style: Format = "text",
     output: Output = None,
+    sources: Sources = False,
 ) -> None:
-    """Check whether a release runs on a GPU, a driver and a Python, with each reason and its source.
+    """Check whether a release runs on a GPU, a driver and a Python, with the reasons.
 
     Only the options you give are checked. cuda==X and cudnn==X beside a framework mean those of the system. Several
     frameworks are also checked together in one environment.

@@ -8,7 +8,7 @@ import typer
 
 from doctor.cli import Command, _completion
 from doctor.cli._options import REPORT, Format, Output, record_of
-from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, System
+from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, Sources, System
 from doctor.commands.matrix.solve import SolveRequest, ask
 from doctor.output.write import terminal_style
 
@@ -30,6 +30,7 @@ def solve(
     glibc: Glibc = "",
     style: Format = "text",
     output: Output = None,
+    sources: Sources = False,
     write: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
+from compat.driver_name import driver_named
 from compat.matrix import Matrix
 from compat.need import InstallDriver, SignKernelModule
 from compat.row import GenerationRow
-from compat.version import DriverRelease
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.rules.shared.cards import generations, last_branch
@@ -51,9 +51,9 @@ def driver_plan(order: DriverOrder, target: Target, facts: Facts | None, matrix:
     version, module = order.version, order.module
     rows = of_gpus(order.gpus, matrix) or (generations(facts, matrix) if facts else ())
     last = last_branch(rows)
-    spec = f"=={DriverRelease.parse(version)}.*" if version else f"=={last}.*" if last else ""
-    if version:
-        release = DriverRelease.parse(version)
+    release = driver_named(version, matrix) if version else None
+    spec = f"=={release or last}.*" if release or last else ""
+    if release:
         matrix.branch(release, target.os_family)
         if module == "open" and release.branch < _OPEN_SINCE:
             raise WrongDriver(f"driver {version} has no open kernel module: branch {_OPEN_SINCE} was the first")

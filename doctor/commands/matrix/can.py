@@ -8,16 +8,17 @@ from typing import Any
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.base.user_dirs import this_family
+from compat.build import whole_release
 from compat.can import BuildVerdict, CanAnswer, Case, Reply, can
 from compat.cards import GpuCard, gpu_cards_of
 from compat.channels import Offer, covered, offers
+from compat.driver_name import driver_named
 from compat.matrix import Matrix, Uncovered
 from compat.platform import machine_of
 from compat.reason import BAD, NO, OK, UNKNOWN, YES, Reason, verdict_of
-from compat.spec import Spec, parse_specs
+from compat.spec import Spec, parse_spec, parse_specs
 from compat.spoken import architecture_of, system_of
 from compat.target import TargetMachine
-from compat.version import DriverRelease
 from doctor.commands.matrix.offers import offer_json, offer_sources, write_offers
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
@@ -33,7 +34,8 @@ _SYSTEMS = ("linux", "windows", _WSL, "macos")
 _ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
 _MOST_NEAR = 3  # names of cards
 _LONG = 100  # characters: no name of a card is longer
-_MOST_SHOWN = 8
+_MOST_SHOWN = 3  # builds of one reason
+MOST_REASONS = 5
 
 
 class CanRequest(NamedTuple):
@@ -48,6 +50,7 @@ class CanRequest(NamedTuple):
     glibc: str = ""
     style: str = "text"
     output: str | None = None
+    sources: bool = False  # print the rows and where they are from
 
 
 class BadVersion(GpudoctorError):
@@ -61,15 +64,16 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
     """
     chosen = format_for(asked.style, CanDocument)
     matrix = Matrix.of_user()
-    specs, not_judged = known_products(parse_specs(asked.specs), "cuda", "cudnn")
-    circumstances_of(asked)  # what was mistyped is told first
+    named, not_judged = known_products(parse_specs(asked.specs), "cuda", "cudnn")
+    specs = tuple(whole_release(spec, matrix) for spec in named)
+    circumstances_of(asked, matrix)  # what was mistyped is told first
     document: CanDocument | NoCard
     try:
         cards = gpu_cards_of(asked.gpus, matrix)
     except Uncovered as error:
         document, verdict = NoCard(str(error), matrix, asked.gpus), UNKNOWN
     else:
-        where = circumstances_of(asked, machine_arch(cards, matrix))
+        where = circumstances_of(asked, matrix, machine_arch(cards, matrix))
         reply = can(specs, cards, where, matrix)
         if where.os_family == "macos" and not asked.arch and reply.verdict != YES:  # an older one: for Intel
             intel = where._replace(arch="x86_64")
@@ -78,7 +82,8 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
         lacking = _without_a_yes(specs, reply)
         chips = tuple(dict.fromkeys(chip for card in cards for chip in card.capabilities))
         served = offers(lacking, where._replace(capabilities=chips), matrix)
-        document = CanDocument(reply, cards, where, matrix, Beyond(not_judged, served, covered(lacking, matrix)))
+        beyond = Beyond(not_judged, served, covered(lacking, matrix), sources=asked.sources)
+        document = CanDocument(reply, cards, where, matrix, beyond)
         verdict = document.verdict
     return deliver(document, chosen, asked.output, terminal), _STATUS[verdict]
 
@@ -89,6 +94,7 @@ class Beyond(NamedTuple):
     not_judged: tuple[NotJudged, ...] = ()
     offers: tuple[Offer, ...] = ()
     covered: tuple[str, ...] = ()  # the channels that the reply speaks of
+    sources: bool = False  # print the rows, too
 
 
 def _without_a_yes(specs: tuple[Spec, ...], reply: Reply) -> tuple[Spec, ...]:
@@ -109,7 +115,7 @@ class CanDocument:
         matrix: Matrix,
         beyond: Beyond,
     ) -> None:
-        self.reply, self.not_judged, self.offers, self.covered = reply, *beyond
+        self.reply, self.not_judged, self.offers, self.covered, self._sources = reply, *beyond
         self._cards, self._where, self._matrix = cards, where, matrix
 
     @property
@@ -125,15 +131,17 @@ class CanDocument:
         return {**document, "verdict": self.verdict, "not_judged": left_out, "channels": channels}
 
     def text(self, style: TextStyle) -> str:
-        """Every case with its reasons, and the rows that they come from."""
+        """Every case: the answer, its command, its reasons; and the rows if they are asked for."""
         page = Page(style)
         for one in self.not_judged:
             page.paragraph(f"unknown: {one}", colour="yellow", hang=2)
-        _write_reply(page, self.reply, self._cards)
-        for case in self.reply.cases:
-            _write_case(page, case, self._where)
+        _write_cases(page, self.reply, self._cards, self._where, self._matrix)
         write_offers(page, self.offers, self.covered)
-        _write_sources(page, self.reply, self._cards, self._matrix, offer_sources(self.offers))
+        if self.reply.verdict == UNKNOWN:
+            page.gap()
+            page.paragraph(f"To find out: {settles(self.reply)}", hang=2)
+        if self._sources:
+            _write_sources(page, self.reply, self._cards, self._matrix, offer_sources(self.offers))
         return page.text()
 
 
@@ -176,8 +184,8 @@ def machine_arch(cards: tuple[GpuCard, ...], matrix: Matrix) -> str:
     return found.pop() if len(found) == 1 else "x86_64"
 
 
-def circumstances_of(asked: CanRequest, arch: str = "x86_64") -> TargetMachine:
-    """Raises VersionError, BadVersion and NoSuchName; `arch` is meant where none was named."""
+def circumstances_of(asked: CanRequest, matrix: Matrix, arch: str = "x86_64") -> TargetMachine:
+    """Raises VersionError, NotADriver, BadVersion and NoSuchName; `arch` is meant where none was named."""
     system = system_of(asked.os_family or _this_system(), _SYSTEMS)
     arch = "sbsa" if system == "macos" else arch  # the Macs of today
     return TargetMachine(
@@ -185,7 +193,7 @@ def circumstances_of(asked: CanRequest, arch: str = "x86_64") -> TargetMachine:
         wsl=system == _WSL,
         arch=architecture_of(asked.arch or arch, _ARCHES),
         python=_dotted("Python", asked.python),
-        driver=_driver(asked.driver) if asked.driver else None,
+        driver=driver_named(asked.driver, matrix) if asked.driver else None,
         glibc=_dotted("glibc", asked.glibc),
     )
 
@@ -194,13 +202,6 @@ def _this_system() -> str:
     """The one that gpudoctor runs on; Linux on a Mac, where every question is about another machine."""
     here = this_family()
     return "linux" if here == "macos" else here
-
-
-def _driver(text: str) -> DriverRelease:
-    """A release, also as a package has it, 535.183.01-1 or nvidia-driver-535-server, or NVIDIA's name, R570."""
-    import re
-
-    return DriverRelease.parse(re.sub(r"^(?:[rRvV]|(?:nvidia-)?driver-)(?=\d)|(?<=\d)-\S*$", "", text.strip()))
 
 
 def _dotted(kind: str, text: str) -> str:
@@ -221,6 +222,7 @@ def encoded(reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matr
         "schema": SCHEMA,
         "matrix_as_of": matrix.as_of(),
         "verdict": reply.verdict,
+        "settled_by": settles(reply) if reply.verdict == UNKNOWN else "",
         "circumstances": circumstances_json(cards, where),
         "cases": [
             {
@@ -275,41 +277,75 @@ def reason_json(reason: Reason) -> dict[str, Any]:
     return {"kind": reason.kind, "what": reason.what, "rows": list(reason.rows), "source": reason.source}
 
 
-def _write_reply(page: Page, reply: Reply, cards: tuple[GpuCard, ...]) -> None:
-    """A line for all chips, if a card's name stands for several."""
-    if len(reply.cases) == 1:
-        return
-    differ = len({case.verdict for case in reply.cases}) > 1
-    why = "it depends on the chip" if differ else "whichever chip it is"
-    page.paragraph(f"{reply.verdict}: {why}", colour=_COLOURS[reply.verdict])
-    for card in cards:
-        if len(card.capabilities) > 1:
-            page.paragraph(f"  {card.name}: {card.note or 'boards of that name carry different chips'}", hang=2)
+def settles(reply: Reply) -> str:
+    """What would settle a reply that is unknown."""
+    if len(reply.cases) > 1 and len({case.verdict for case in reply.cases}) > 1:
+        return "nvidia-smi --query-gpu=compute_cap --format=csv prints the chip's compute capability"
+    bare = [parse_spec(one.spec).name for case in reply.cases for one in case.answers if one.best is None]
+    frameworks = [name for name in dict.fromkeys(bare) if name not in {"cuda", "cudnn"}]
+    if frameworks:
+        names = " ".join(frameworks)
+        return f"gpudoctor matrix refresh {names} reads new releases from your package index; then ask again"
+    return "install it on that machine, then run gpudoctor verify: it computes on the GPU"
 
 
-def _write_case(page: Page, case: Case, where: TargetMachine) -> None:
-    for answer in case.answers:
-        page.gap()
-        _write_answer(page, answer, case, where)
-    if case.together:
-        page.gap()
-        specs = " and ".join(answer.spec for answer in case.answers)
-        page.paragraph(f"{verdict_of((case.together,))}: {specs} in one environment", hang=2)
-        _write_reason(page, case.together)
+def _write_cases(page: Page, reply: Reply, cards: tuple[GpuCard, ...], where: TargetMachine, matrix: Matrix) -> None:
+    if len(reply.cases) > 1:
+        differ = len({case.verdict for case in reply.cases}) > 1
+        why = "it depends on the chip" if differ else "whichever chip it is"
+        page.paragraph(f"{reply.verdict}: {why}", colour=_COLOURS[reply.verdict])
+        for card in cards:
+            if len(card.capabilities) > 1:
+                page.paragraph(f"  {card.name}: {card.note or 'boards of that name carry different chips'}", hang=2)
+    for case in reply.cases:
+        for answer in case.answers:
+            page.gap()
+            _write_answer(page, answer, case, where, matrix)
+        if case.together:
+            page.gap()
+            specs = " and ".join(answer.spec for answer in case.answers)
+            page.paragraph(f"{verdict_of((case.together,))}: {specs} in one environment", hang=2)
+            _write_reason(page, case.together)
+            if case.together.kind == OK:
+                frameworks = [one.spec for one in case.answers if parse_spec(one.spec).name not in {"cuda", "cudnn"}]
+                page.paragraph(f"    gpudoctor matrix solve {' '.join(frameworks)} prints the commands", hang=6)
 
 
-def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachine) -> None:
+def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachine, matrix: Matrix) -> None:
     under = ", ".join(_said(case, where))
     page.paragraph(f"{answer.verdict}: {answer.spec} on {under}", colour=_COLOURS[answer.verdict], hang=2)
     for reason in answer.reasons:
         _write_reason(page, reason)
+    left = MOST_REASONS
     if answer.best:
-        page.gap()
-        _write_candidate(page, answer.best)
-    _write_others(page, answer.others)
+        page.paragraph(f"  {answer.best.name}: {answer.best.verdict}", colour="bold")
+        if answer.verdict == YES and len(case.answers) == 1:
+            _write_command(page, answer.best, where, matrix)
+        shown = _bearing(answer.best)
+        for reason in shown:
+            _write_reason(page, reason)
+        left -= len(shown)
+    _write_others(page, answer.others, max(left, 1))
     if answer.instead:
-        page.gap()
         page.paragraph(f"  What does fit: {', '.join(answer.instead)}", hang=4)
+
+
+def _bearing(best: BuildVerdict) -> list[Reason]:
+    """The reasons that bear on the answer: what speaks against it, if anything does, five at most."""
+    kind = {NO: (BAD,), UNKNOWN: (UNKNOWN,)}.get(best.verdict, (OK,))
+    found = [reason for reason in best.reasons if reason.kind in kind]
+    return [reason for reason in found if not reason.is_expected][:MOST_REASONS] or found[:1]
+
+
+def _write_command(page: Page, best: BuildVerdict, where: TargetMachine, matrix: Matrix) -> None:
+    """What installs the build, if it is recorded who serves it."""
+    from compat.solve.conflicts import from_system
+    from doctor.commands.matrix.solve_answer import install_command  # late: only an answer in text has commands
+
+    if best.build:
+        page.verbatim("\n".join(install_command(best.build, where, matrix)), indent=4)
+        if best.build.libraries == "system" and best.build.cuda and not where.cuda:
+            page.paragraph(f"    {from_system(best.build)}", hang=6)
 
 
 def _said(case: Case, where: TargetMachine) -> Iterator[str]:
@@ -328,27 +364,21 @@ def said(where: TargetMachine) -> Iterator[str]:
     yield f"{where.os_family} {where.arch}" + (" in WSL 2" if where.wsl else "")
 
 
-def _write_candidate(page: Page, candidate: BuildVerdict) -> None:
-    page.paragraph(f"  {candidate.name}: {candidate.verdict}", colour="bold")
-    for reason in candidate.reasons:
-        _write_reason(page, reason)
-    if candidate.note:
-        page.paragraph(f"    note: {candidate.note}", hang=6)
-
-
 def _write_reason(page: Page, reason: Reason) -> None:
-    symbol = page.symbol(*_SYMBOLS[reason.kind])
-    rows = f" [{', '.join(reason.rows)}]" if reason.rows else ""
-    page.paragraph(f"    {symbol} {reason.what}{rows}", hang=6)
+    page.paragraph(f"    {page.symbol(*_SYMBOLS[reason.kind])} {reason.brief}", hang=6)
 
 
-def _write_others(page: Page, others: tuple[BuildVerdict, ...]) -> None:
-    """A line for the builds that are not the answer and share their worst reason."""
+def _write_others(page: Page, others: tuple[BuildVerdict, ...], most: int) -> None:
+    """A line for the builds that are not the answer and share their worst reason; none for CPU builds."""
     names: dict[str, list[str]] = {}
     for one in others:
-        against = [reason.what for kind in (BAD, UNKNOWN) for reason in one.reasons if reason.kind == kind]
-        names.setdefault(f"{one.verdict}{', ' if against else ''}{against[0] if against else ''}", []).append(one.name)
-    for why, alike in names.items():
+        against = [reason for kind in (BAD, UNKNOWN) for reason in one.reasons if reason.kind == kind]
+        if against and against[0].is_expected:
+            continue
+        names.setdefault(f"{one.verdict}{', ' if against else ''}{against[0].brief if against else ''}", []).append(
+            one.name
+        )
+    for why, alike in list(names.items())[:most]:
         more = f" and {len(alike) - _MOST_SHOWN} more" if len(alike) > _MOST_SHOWN else ""
         page.paragraph(f"  {', '.join(alike[:_MOST_SHOWN])}{more}: {why}", hang=4)
 
@@ -362,6 +392,8 @@ def _write_sources(page: Page, reply: Reply, cards: tuple[GpuCard, ...], matrix:
         for reason in (answer.best.reasons if answer.best else answer.reasons)
     ]
     reasons += [case.together for case in reply.cases if case.together]
+    best = [answer.best for case in reply.cases for answer in case.answers if answer.best]
+    page.references("Notes", {one.name: one.note for one in best if one.note})
     found = {card.row: card.source for card in cards if card.row} | sources_of(reasons, matrix) | more
     page.references("Sources", found)
 

@@ -28,7 +28,7 @@ def sheet_of(table: Table) -> Sheet:
     titles = (*(title for title, _ in layout.columns), "confidence")
     lines = (
         Line(
-            (*(cell(row) for _, cell in layout.columns), "" if row.confidence == "high" else row.confidence),
+            (*(cell(row) for _, cell in layout.columns), _confidence(row)),
             row.source,
             row.note,
             layout.label(row),
@@ -36,6 +36,11 @@ def sheet_of(table: Table) -> Sheet:
         for row in table.rows
     )
     return without_empty_columns(Sheet(layout.heading, titles, tuple(lines)))
+
+
+def _confidence(row: Any) -> str:
+    unsure = ", ".join(getattr(row, "unsure", ()))
+    return ("" if row.confidence == "high" else row.confidence) + (f", {unsure} inferred" if unsure else "")
 
 
 def pins_sheet(rows: Iterable[Any]) -> Sheet | None:
@@ -150,7 +155,7 @@ LAYOUTS: dict[str, Layout] = {
             ("GPU code", lambda row: targets(row.targets)),
             ("glibc", _column("glibc")),
         ),
-        lambda row: f"{exact(row.versions)} {row.build}".rstrip(),
+        lambda row: " ".join(filter(None, (exact(row.versions), row.build, _platform(row)))),
     ),
     "ToolkitRow": Layout(
         "Toolkits and their drivers",
@@ -182,12 +187,9 @@ LAYOUTS: dict[str, Layout] = {
     "PackagedCompilerRow": Layout("Compilers that a distribution has as packages", _columns(id="release", gcc="g++")),
     "BranchRow": Layout(
         "Driver branches",
-        _columns(
-            branch="branch",
-            windows_last="on Windows up to",
-            cuda_max="its CUDA",
-            kind="kind",
-            end_of_life="support ends",
+        (
+            *_columns(branch="branch", windows_last="on Windows up to", cuda_max="its CUDA", kind="kind"),
+            ("support ends", lambda row: text_of(row.end_of_life and row.end)),
         ),
     ),
     "GenerationRow": Layout(
@@ -301,7 +303,7 @@ LAYOUTS: dict[str, Layout] = {
         ),
     ),
     "AbiRow": Layout(
-        "What binaries were compiled for",
+        "What releases need to be imported",
         _columns(package="package", versions="releases", os="for", needs="needs", severity="severity", effect="else"),
     ),
     "CompanionRow": Layout("What companions require", _columns(package="package", versions="releases", needs="needs")),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
+from compat.build import whole_release
+from compat.can import with_companions
 from compat.cards import GpuCard, gpu_cards_of
 from compat.matrix import Matrix, Uncovered
 from compat.reason import NO, UNKNOWN, YES
@@ -18,8 +21,9 @@ from doctor.commands.matrix.solve_answer import Place, answer
 from doctor.commands.matrix.solve_view import SCHEMA, SolveDocument
 from doctor.output.document import TextStyle
 from doctor.output.write import deliver, format_for, write_new
-from doctor.rules.shared.products import known_products
+from doctor.rules.shared.products import NotJudged, known_products
 
+_OF_SYSTEM = {"cuda": "cuda==12.4", "cudnn": "cudnn==9.10"}
 _STATUS = {YES: 0, NO: 1, UNKNOWN: 4}
 
 
@@ -35,6 +39,7 @@ class SolveRequest(NamedTuple):
     glibc: str = ""
     style: str = "text"
     output: str | None = None
+    sources: bool = False  # print the rows and where they are from
     write: str | None = None  # a project's file to write the set to
 
     @property
@@ -52,14 +57,17 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
     chosen = format_for(asked.style, SolveDocument)
     manifest = _manifest_for(asked.write, asked.output) if asked.write is not None else None
     matrix = Matrix.of_user()
-    specs, not_judged = known_products(map(_package, parse_specs(asked.specs)))
+    named, not_judged = _packages(asked.specs, matrix)
+    specs = tuple(spec for spec in named if spec.name not in _OF_SYSTEM)
     document: SolveDocument | can.NoCard
     try:
         place = place_of(asked, matrix)
+        place = place._replace(circumstances=with_companions(named, place.circumstances, matrix))
     except Uncovered as error:
         document, verdict = can.NoCard(str(error), matrix, asked.gpus, SCHEMA), UNKNOWN
     else:
-        document = SolveDocument(answer(specs, place, matrix)._replace(not_judged=not_judged), matrix)
+        found = answer(specs, place, matrix)._replace(not_judged=not_judged)
+        document = SolveDocument(found, matrix, sources=asked.sources)
         verdict = document.answer.verdict
         if manifest and verdict == YES and document.answer.solution:
             write_new(str(asked.write), manifest(document.answer.solution, place.circumstances, matrix))
@@ -67,14 +75,20 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
 
 
 class NoPackage(GpudoctorError):
-    """CUDA or cuDNN was asked for, which an environment does not choose."""
+    """CUDA or cuDNN was asked for without a package, or without the release that the system has."""
 
 
-def _package(spec: Spec) -> Spec:
-    """Return a spec that may name a package; raises NoPackage."""
-    if spec.name in {"cuda", "cudnn"}:
-        raise NoPackage(f"{spec.name} is no package: packages bring it or ask for it; name the driver, --driver 580.95")
-    return spec
+def _packages(texts: tuple[str, ...], matrix: Matrix) -> tuple[tuple[Spec, ...], tuple[NotJudged, ...]]:
+    """Read the packages, and cuda==X and cudnn==X of the system; raises NoPackage, and what `known_products` does."""
+    specs = parse_specs(texts)
+    of_system = [spec for spec in specs if spec.name in _OF_SYSTEM]
+    for spec in of_system if len(of_system) == len(specs) else ():
+        raise NoPackage(f"{spec.name} is no package: name one that uses it, {spec.name}{spec.versions} torch")
+    for spec in of_system:
+        if not re.fullmatch(r"==\d+(\.\d+){1,3}(\.\*)?", spec.versions):
+            raise NoPackage(f"which {spec.name} does the system have? e.g. {_OF_SYSTEM[spec.name]}")
+    known, not_judged = known_products(specs, *_OF_SYSTEM)
+    return tuple(dict.fromkeys(whole_release(spec, matrix) for spec in known)), not_judged
 
 
 def _manifest_for(path: str, report: str | None) -> Callable[[Solution, TargetMachine, Matrix], str]:
@@ -90,11 +104,11 @@ def _manifest_for(path: str, report: str | None) -> Callable[[Solution, TargetMa
 def place_of(asked: SolveRequest, matrix: Matrix) -> Place:
     """What was named, else this machine as it is; raises Uncovered for a card that no row has."""
     if not asked.is_elsewhere:
-        return _here(asked)
+        return _here(asked, matrix)
     cards = gpu_cards_of(asked.gpus, matrix)
     chips = tuple(dict.fromkeys(chip for card in cards for chip in card.capabilities))
     families = tuple(dict.fromkeys(card.family for card in cards))
-    where = can.circumstances_of(_as_can(asked), can.machine_arch(cards, matrix))
+    where = can.circumstances_of(_as_can(asked), matrix, can.machine_arch(cards, matrix))
     return Place(cards, where._replace(capabilities=chips, families=families), is_here=False)
 
 
@@ -110,7 +124,7 @@ def _as_can(asked: SolveRequest) -> can.CanRequest:
     )
 
 
-def _here(asked: SolveRequest) -> Place:
+def _here(asked: SolveRequest, matrix: Matrix) -> Place:
     """This machine's cards, driver, system and Python; a Python that was named takes its place."""
     from doctor.host.choice import host_of  # late: nothing is probed for another machine
     from doctor.model.facts.seen import Seen, value_or
@@ -120,7 +134,7 @@ def _here(asked: SolveRequest) -> Place:
     facts = look(host_of(None), ProbeRequest(()))
     environments = value_or(facts.environments, ())
     seen = value_or(environments[0].python, "") if environments else ""
-    python = can.circumstances_of(_as_can(asked)).python or ".".join(seen.split(".")[:2])
+    python = can.circumstances_of(_as_can(asked), matrix).python or ".".join(seen.split(".")[:2])
     where = circumstances_of(facts, python)
     cards = tuple(
         GpuCard(name=value_or(gpu.name, "GPU"), capabilities=(gpu.capability.value,), row="", source="", note="")

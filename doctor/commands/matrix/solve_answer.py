@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, product
 
 from compat.base.record import NamedTuple
 from compat.build import follows, is_default_build
@@ -13,6 +14,7 @@ from compat.channels import Offer, covered, is_newer, offers
 from compat.matrix import Matrix, Uncovered
 from compat.need import ChangePackages, CreateEnvironment
 from compat.reason import BAD, NO, UNKNOWN, YES
+from compat.row import FrameworkRow
 from compat.solve.candidates import SolveCandidate, pool
 from compat.solve.rejections import Rejection, refusals
 from compat.solve.relaxations import Change, Task, changes
@@ -27,6 +29,7 @@ from installers.requirement import requirement_of
 
 TOOLS = ("pip", "uv", "conda")
 _FOLDER = ".venv"
+_MOST_CHIPS = 16  # sets of them, as `can` has it
 
 
 class Place(NamedTuple):
@@ -53,9 +56,32 @@ class SolveAnswer(NamedTuple):
     apart: tuple[Solution, ...] = ()  # what each package has alone, where there is no set of all
     offers: tuple[Offer, ...] = ()  # what channels without rows of builds serve for this place, newer than the solution
     covered: tuple[str, ...] = ()  # the channels that the answer speaks of
+    cases: tuple[SolveAnswer, ...] = ()  # one for each set of chips, where boards of one name carry several
 
 
 def answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer:
+    """Solve for every chip that the cards may carry; for each of them apart if no set works on all."""
+    whole = _answer(specs, place, matrix)
+    places = [*islice(_by_chip(place), _MOST_CHIPS)]
+    if whole.verdict == YES or len(places) == 1:
+        return whole
+    cases = tuple(_answer(specs, one, matrix) for one in places)
+    verdicts = {case.verdict for case in cases}
+    verdict = verdicts.pop() if len(verdicts) == 1 else UNKNOWN
+    if verdict == NO:
+        return whole
+    return whole._replace(verdict=verdict, solution=None, newer=None, changes=(), commands={}, cases=cases)
+
+
+def _by_chip(place: Place) -> Iterator[Place]:
+    """The same place for each set of chips."""
+    for chips in product(*(card.capabilities for card in place.cards)):
+        cards = tuple(card._replace(capabilities=(chip,)) for card, chip in zip(place.cards, chips, strict=True))
+        where = place.circumstances._replace(capabilities=tuple(dict.fromkeys(chips)))
+        yield place._replace(cards=cards, circumstances=where) if place.cards else place
+
+
+def _answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswer:
     """Solve, prove, and say what to change where there is nothing."""
     problem = Problem(specs, place.circumstances, matrix)
     sure = solve(problem)
@@ -160,6 +186,15 @@ def install_commands(solution: Solution, where: TargetMachine, matrix: Matrix) -
     return {tool: _commands(tool, solution, where, matrix) for tool in tools}
 
 
+def install_command(row: FrameworkRow, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
+    """The lines that install one build with pip; none where it is not recorded who serves it."""
+    if not _is_served(row, matrix):
+        return ()
+    target = _target("pip", where)._replace(python="python" if where.os_family == "windows" else "python3")
+    need = ChangePackages((requirement_of(row, row.versions),), target.python)
+    return tuple(commands(plan_for(need, target, matrix), target))
+
+
 def requirement(one: SolveCandidate) -> str:
     """What to ask an installer for, by the extra that was named where that decides who brings CUDA."""
     return f"{one.asked}[{one.extra}]{one.versions}" if one.extra else requirement_of(one.row, one.versions)
@@ -167,10 +202,14 @@ def requirement(one: SolveCandidate) -> str:
 
 def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
     """Whether a package index is known to have a build: its wheel was read, or the matrix names an index."""
-    if not one.row.build or is_default_build(one.row):
+    return _is_served(one.row, matrix)
+
+
+def _is_served(row: FrameworkRow, matrix: Matrix) -> bool:
+    if not row.build or is_default_build(row):
         return True
     try:
-        matrix.wheel_index(one.row.package, one.row.build, one.release)
+        matrix.wheel_index(row.package, row.build, row.versions.removeprefix("=="))
     except Uncovered:
         return False
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any
 
 from compat.build import follows, host_of
@@ -23,7 +24,6 @@ from doctor.output.page import Page
 
 SCHEMA = "gpudoctor.solve/1"
 _COLOURS = {YES: "green", NO: "red", UNKNOWN: "yellow"}
-_MOST_REFUSALS = 6  # a package
 
 
 class SolveDocument:
@@ -31,54 +31,81 @@ class SolveDocument:
 
     indent = 2
 
-    def __init__(self, answer: SolveAnswer, matrix: Matrix) -> None:
+    def __init__(self, answer: SolveAnswer, matrix: Matrix, *, sources: bool = False) -> None:
         self.answer = answer
         self._matrix = matrix
+        self._sources = sources
 
     def plain(self) -> dict[str, Any]:
         """Schema `gpudoctor.solve/1`."""
         return encoded(self.answer, self._matrix)
 
     def text(self, style: TextStyle) -> str:
-        """The set and its commands, or the changes that make one, and why not; the rows that it comes from."""
+        """The set and its commands, or the changes that make one, then why not; the rows if they are asked for."""
         page, answer = Page(style), self.answer
         _headline(page, answer, self._matrix)
-        if answer.solution:
-            _solution(page, answer.solution, self._matrix)
-            _commands(page, answer)
-        _changes(page, answer.changes)
-        _newer(page, answer.newer)
-        _apart(page, answer.apart)
-        write_offers(page, answer.offers, answer.covered)
-        _refusals(page, answer)
-        _sources(page, answer, self._matrix)
+        for case in answer.cases:
+            page.gap()
+            _headline(page, case, self._matrix)
+            _body(page, case, self._matrix)
+        if not answer.cases:
+            _body(page, answer, self._matrix)
+        if answer.verdict == UNKNOWN:
+            page.gap()
+            page.paragraph(f"To find out: {settles(answer)}", hang=2)
+        if self._sources:
+            for one in answer.cases or (answer,):
+                _write_sources(page, one, self._matrix)
         return page.text()
+
+
+def _body(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
+    if answer.solution:
+        _solution(page, answer.solution, matrix)
+        _commands(page, answer)
+    _changes(page, answer.changes)
+    _newer(page, answer.newer)
+    _apart(page, answer.apart)
+    write_offers(page, answer.offers, answer.covered)
+    _refusals(page, answer)
+
+
+def settles(answer: SolveAnswer) -> str:
+    """What would settle an answer that is unknown."""
+    if answer.cases:
+        return "nvidia-smi --query-gpu=compute_cap --format=csv prints the chip's compute capability"
+    if answer.uncovered:
+        names = dict.fromkeys(one.name for one in answer.uncovered)
+        return f"gpudoctor matrix refresh {' '.join(names)} reads new releases from your package index; then ask again"
+    return "install it on that machine, then run gpudoctor verify: it computes on the GPU"
 
 
 def _headline(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
     asked = " and ".join(map(str, answer.specs))
-    together = "work together" if len(answer.specs) > 1 else "work"
+    together = " together" if len(answer.specs) > 1 else ""
+    works = f"work{together or 's'}"
     where = ", ".join(_place(answer.place))
     text = {
-        YES: f"yes: the newest of {asked} that {together if len(answer.specs) > 1 else 'works'} on {where}",
-        UNKNOWN: f"unknown: no builds of {asked} are known to {together} on {where}; of these nobody knows that they "
-        "do not",
-        NO: f"no: no builds of {asked} {together} on {where}",
+        YES: f"yes: the newest {asked} that {works} on {where}",
+        UNKNOWN: f"unknown: no build of {asked} is known to work{together} on {where}",
+        NO: f"no: no build of {asked} {works} on {where}",
     }[answer.verdict]
     if answer.uncovered:
-        text = f"unknown: no row speaks of builds of {' and '.join(map(str, answer.uncovered))} for {where}"
+        text = f"unknown: no row has a build of {' and '.join(map(str, answer.uncovered))} for {where}"
+    if answer.cases:
+        text = f"{answer.verdict}: {asked} on {where}: it depends on the chip"
     page.paragraph(text, colour=_COLOURS[answer.verdict], hang=2)
     for one in answer.not_judged:
         page.paragraph(f"  Not judged: {one}", colour="yellow", hang=4)
+    if answer.cases:
+        return
     if len(answer.specs) > 1 and answer.solution:
         page.paragraph(f"  Newest first in the order of the arguments: {', then '.join(_asked(answer))}.", hang=2)
     row = absent("", "", answer.place.circumstances, matrix)
     if row:
         page.paragraph(f"  {row.summary}; for another machine: --os linux, --gpu and --driver", hang=2)
     elif not answer.place.circumstances.wants_gpu:
-        page.paragraph(
-            "  No GPU and no driver is known here, so neither is judged: name them, --gpu and --driver.", hang=2
-        )
+        page.paragraph("  No GPU and no driver is known here: name them, --gpu and --driver.", hang=2)
 
 
 def _asked(answer: SolveAnswer) -> tuple[str, ...]:
@@ -91,19 +118,21 @@ def _place(place: Place) -> Iterator[str]:
     for card in place.cards:
         yield " or ".join(f"{card.name} ({chip.sm})" if card.name != chip.sm else chip.sm for chip in card.capabilities)
     yield from can.said(place.circumstances)
+    for name, version in (("CUDA", place.circumstances.cuda), ("cuDNN", place.circumstances.cudnn)):
+        if version is not None:
+            yield f"{name} {version} of the system"
 
 
 def _solution(page: Page, solution: Solution, matrix: Matrix) -> None:
     page.gap()
     for one in solution.chosen:
-        page.paragraph(f"  {one.label}", colour="bold")
-        page.paragraph(f"    {_libraries(one.row, matrix)} [{one.name}]", hang=6)
+        page.paragraph(f"  {one.label}: {_libraries(one.row, matrix)}", hang=4)
     if solution.python:
-        others = [one for one in (solution.pythons or ())[1:] if not one.endswith("t")]
-        also = f"; {', '.join(others)} will do too" if others else ""
+        others = [one for one in solution.pythons or () if one != solution.python and not one.endswith("t")]
+        also = f" (or {', '.join(others)})" if others else ""
         page.paragraph(f"  Python {solution.python}{also}", hang=4)
-    for reason in solution.doubts:
-        page.paragraph(f"  {page.symbol('?', '?')} {reason.what} [{', '.join(reason.rows)}]", colour="yellow", hang=4)
+    for reason in solution.doubts[: can.MOST_REASONS]:
+        page.paragraph(f"  {page.symbol('?', '?')} {reason.brief}", colour="yellow", hang=4)
     for note in _remarks(solution):
         page.paragraph(f"  {note}", hang=4)
 
@@ -143,15 +172,20 @@ def _remarks(solution: Solution) -> Iterator[str]:
 def _commands(page: Page, answer: SolveAnswer) -> None:
     page.gap()
     if answer.verdict != YES:
-        page.paragraph("What is not known to work has no commands here")
+        page.paragraph("It is not known to work, so there are no commands.")
         return
     if not answer.commands:
-        page.paragraph("No package index is recorded that serves all of these builds, so there are no commands here")
+        page.paragraph("No package index is recorded that serves all of these builds, so there are no commands.")
         return
-    page.paragraph("Install it in an environment of its own", colour="bold")
-    for tool, lines in answer.commands.items():
-        page.paragraph(f"  with {tool}{', which installs the wheels with pip' if tool == 'conda' else ''}")
-        page.verbatim("\n".join(lines), indent=4)
+    pip = answer.commands["pip"]
+    page.paragraph("Install it in a new environment", colour="bold")
+    page.verbatim("\n".join(pip), indent=2)
+    if "uv" in answer.commands:
+        page.paragraph("or with uv", colour="bold")
+        page.verbatim("\n".join(answer.commands["uv"]), indent=2)
+    conda = answer.commands["conda"]
+    page.paragraph("or with conda" + (", in place of the first line" if conda[1:] == pip[1:] else ""), colour="bold")
+    page.verbatim("\n".join(conda[:1] if conda[1:] == pip[1:] else conda), indent=2)
 
 
 def _changes(page: Page, changes: tuple[Change, ...]) -> None:
@@ -162,18 +196,16 @@ def _changes(page: Page, changes: tuple[Change, ...]) -> None:
     for change in changes:
         sets = " / ".join(solution.label for solution in change.solutions)
         page.paragraph(f"  {change.what}: {sets}", hang=4)
-        for reason in (reason for solution in change.solutions for reason in solution.doubts):
-            page.paragraph(f"    ? not certain: {reason.what}", colour="yellow", hang=6)
+        for reason in [reason for solution in change.solutions for reason in solution.doubts][:1]:
+            page.paragraph(f"    ? not certain: {reason.brief}", colour="yellow", hang=6)
 
 
 def _newer(page: Page, newer: Solution | None) -> None:
     if newer is None:
         return
     page.gap()
-    page.paragraph("Newer, but not known to work", colour="bold")
-    page.paragraph(f"  {newer.label}", hang=4)
-    for reason in newer.doubts:
-        page.paragraph(f"    ? {reason.what} [{', '.join(reason.rows)}]", hang=6)
+    why = f": {newer.doubts[0].brief}" if newer.doubts else ""
+    page.paragraph(f"Newer, but not known to work: {newer.label}{why}", hang=2)
 
 
 def _apart(page: Page, apart: tuple[Solution, ...]) -> None:
@@ -188,25 +220,36 @@ def _apart(page: Page, apart: tuple[Solution, ...]) -> None:
 def _refusals(page: Page, answer: SolveAnswer) -> None:
     shown = [one for one in answer.refusals if not one.reason.is_expected]
     shown = shown or list(answer.refusals if answer.verdict == NO else ())
-    if not shown:
+    bearing = _bearing(shown)
+    if not bearing:
         return
     page.gap()
     page.paragraph("Why nothing newer" if answer.verdict == YES else "Why not", colour="bold")
-    for package in dict.fromkeys(one.package for one in shown):
-        of_package = [one for one in shown if one.package == package]
-        for one in of_package[:_MOST_REFUSALS]:
-            page.paragraph(f"  {one.span}: {one.reason.what}", hang=4)
-        if len(of_package) > _MOST_REFUSALS:
-            page.paragraph(f"  {package}: {len(of_package) - _MOST_REFUSALS} more reasons (--format json shows all)")
+    for one in bearing:
+        page.paragraph(f"  {one.span}: {one.reason.brief}", hang=4)
 
 
-def _sources(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
+def _bearing(found: list[Rejection]) -> list[Rejection]:
+    """The reasons that bear on the question: of the newest releases of each package in turn, five at most.
+
+    Why a release of years ago is none either, no one asks.
+    """
+    packages = [
+        [one for one in found if one.package == name and one.is_recent]
+        for name in dict.fromkeys(r.package for r in found)
+    ]
+    turns = zip_longest(*packages)
+    return [one for turn in turns for one in turn if one is not None][: can.MOST_REASONS]
+
+
+def _write_sources(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
     """The rows of the set, once each, and where a reader can check them."""
     chosen = answer.solution.chosen if answer.solution else ()
     found = {one.name: one.row.source for one in chosen}
     found |= {card.row: card.source for card in answer.place.cards if card.row}
     found |= offer_sources(answer.offers)
     found |= can.sources_of((reason for one in chosen for reason in one.fit.reasons), matrix)
+    found |= can.sources_of((one.reason for one in answer.refusals), matrix)
     page.references("Sources", found)
 
 
@@ -215,6 +258,14 @@ def encoded(answer: SolveAnswer, matrix: Matrix) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "matrix_as_of": matrix.as_of(),
+        **_answer_json(answer),
+        "settled_by": settles(answer) if answer.verdict == UNKNOWN else "",
+        "cases": list(map(_answer_json, answer.cases)),
+    }
+
+
+def _answer_json(answer: SolveAnswer) -> dict[str, Any]:
+    return {
         "verdict": answer.verdict,
         "specs": list(map(str, answer.specs)),
         "circumstances": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from compat.load import as_written
 from doctor.commands.matrix.columns import UNKNOWN, text_of
 from doctor.commands.matrix.shown import Shown
 from doctor.model.encode import encode
@@ -65,10 +66,8 @@ class ViewDocument:
 
 
 def _row(row: Any) -> dict[str, Any]:
-    return {
-        name: dict(value) if isinstance(value, dict) else encode(value)
-        for name, value in zip(row._fields, row, strict=True)
-    }
+    columns = zip(row._fields, row, strict=True)
+    return as_written(row, {name: dict(value) if isinstance(value, dict) else encode(value) for name, value in columns})
 
 
 class UncoveredDocument:

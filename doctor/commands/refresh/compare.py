@@ -17,6 +17,7 @@ from doctor.model.encode import encode
 
 # Identity, provenance and prose are no statements about the product.
 _NOT_COMPARED = {"id", "package", "versions", "build", "os", "arch", "source", "read_on", "confidence", "note"}
+_NOT_COMPARED |= {"unsure", "ended_earlier"}
 NEW, SAME, MORE, DIFFERS = "new", "same", "more", "differs"
 
 

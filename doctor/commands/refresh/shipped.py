@@ -67,7 +67,8 @@ def _in_its_words(row: FrameworkRow, shipped: FrameworkRow) -> FrameworkRow:
     kept: dict[str, Any] = {name: value for name, value in shipped._asdict().items() if getattr(row, name) is None}
     if shipped.pins is not None and row.pins is not None and same_pins(shipped.pins, row.pins):
         kept["pins"] = shipped.pins
-    return row._replace(read_on=shipped.read_on, confidence=shipped.confidence, note=shipped.note, **kept)
+    kept |= {"confidence": shipped.confidence, "note": shipped.note, "unsure": shipped.unsure}
+    return row._replace(read_on=shipped.read_on, **kept)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from compat.artefact import ComponentRow
 from compat.base.record import NamedTuple
+from compat.load import as_written
 from doctor.commands.refresh.compare import DIFFERS, MORE, NEW, SAME, Change
 from doctor.commands.refresh.index import Connection
 from doctor.commands.refresh.run import Outcome
@@ -83,7 +84,7 @@ def _product(outcome: Outcome, today: str) -> dict[str, Any]:
 def _change(change: Change) -> dict[str, Any]:
     return {
         "kind": change.kind,
-        "row": encode(change.row),
+        "row": as_written(change.row, encode(change.row)),
         "shipped": list(change.shipped),
         "differences": [one._asdict() for one in change.differences],
     }

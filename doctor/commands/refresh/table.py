@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from compat.base.private_dirs import own_directory
-from compat.load import tables_of
+from compat.load import as_written, tables_of
 from compat.overlay import KEYS, OverlayDamaged, empty, load, path_of
 from doctor.model.encode import encode
 from doctor.output.write import NotWritten, replace
@@ -34,7 +34,7 @@ def with_rows(content: Json, rows: Iterable[Any], today: str) -> Json:
     names = {row_type.__name__: name for name, row_type in tables_of(content["product"]).items()}
     tables = {name: list(items) for name, items in content["tables"].items()}
     for row in rows:
-        item, columns = encode(row), KEYS[type(row).__name__]
+        item, columns = as_written(row, encode(row)), KEYS[type(row).__name__]
         name = names[type(row).__name__]
         old = [at for at, one in enumerate(tables[name]) if all(_meet(one[key], item[key]) for key in columns)]
         kept = [one for at, one in enumerate(tables[name]) if at not in old]

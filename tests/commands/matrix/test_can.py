@@ -229,7 +229,7 @@ def test_a_forward_compatibility_package_is_named_where_it_would_help(
 
 
 def test_a_source_is_that_of_its_row(capsys: pytest.CaptureFixture[str]) -> None:
-    ask("tensorflow==2.15.0", "--gpu", "RTX 4090", "--driver", "535.183.01")
+    ask("tensorflow==2.15.0", "--gpu", "RTX 4090", "--driver", "535.183.01", "--sources")
     shown = " ".join(capsys.readouterr().out.split("Sources")[1].split())
     for name in ("tensorflow.builds[tensorflow-2.15.0]", "driver.branches[r535]", "gpu.generations[ada]"):
         assert f"{name}: {MATRIX.row_named(name).source}" in shown
@@ -442,7 +442,7 @@ def test_what_has_no_wheels_for_macos_at_all_is_a_no_without_a_gpu() -> None:
         ("numba==0.57.0 cuda==12.1 --driver 525.105.17", 1),  # PTX is not covered by minor version compatibility
         ("numba==0.57.0 cuda==12.1 --driver 530.30.02", 0),
         ("numba==0.57.0 --driver 525.105.17", 0),  # with whichever CUDA
-        ("numba==0.57.0 cuda==12.1 --driver 999.1", 4),
+        ("numba==0.57.0 cuda==12.1 --driver 699.1", 4),
         ("cupy-cuda12x==13.0.0 cuda==12.1 --driver 525.105.17", 0),  # NVRTC makes machine code
     ],
 )
@@ -493,7 +493,7 @@ def test_a_release_is_judged_by_its_own_wheels(asked: str, status: int) -> None:
         ("torch==2.9.1+cu128 --os wsl --gpu 'RTX 5090' --driver 576.88", 0, "drives sm_120"),
         ("torch==2.9.1+cu130 --os wsl2 --gpu 'RTX 5090' --driver 576.88", 1, "CUDA 13.0 needs driver 580"),
         ("torch==2.9.1+cu126 --os WSL --gpu 'GTX 1080 Ti' --driver 591.44", 1, "branch 580 is its last"),
-        ("torch==2.9.1+cu128 --os wsl --gpu 'RTX 5090' --driver 999.99", 4, "no matrix row covers driver branch 999"),
+        ("torch==2.9.1+cu128 --os wsl --gpu 'RTX 5090' --driver 699.99", 4, "no matrix row covers driver branch 699"),
         ("torch==2.9.1+cu128 --os ubuntu --gpu 'RTX 5090' --driver 576.88", 4, "a release for Windows, of branch 575"),
         ("torch==2.9.1+cu128 --os linux --gpu 'RTX 5090' --driver R570", 0, "driver 570 drives sm_120"),
         ("torch==2.9.1+cu128 --os linux --driver 535.183.01-1 --python cp312", 0, "Python 3.12"),

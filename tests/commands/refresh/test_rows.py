@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from compat.load import as_written
 from compat.row import FrameworkRow
 from doctor.commands.refresh.framework import PLAIN, Custom, NotTold, joined, read, releases_of
 from doctor.commands.refresh.index import Connection, Index
@@ -26,7 +27,7 @@ def rows_of(folder: Path, project: str, custom: Custom = PLAIN) -> list[dict[str
     wheels, _ = wheels_of(project, [index], web)
     found = [read(release, web, TODAY, custom) for release in releases_of(project, wheels)]
     assert all(isinstance(row, FrameworkRow) for row in found), found
-    return [encode(row) for row in joined(row for row in found if isinstance(row, FrameworkRow))]
+    return [as_written(row, encode(row)) for row in joined(row for row in found if isinstance(row, FrameworkRow))]
 
 
 def test_torch(tmp_path: Path) -> None:
