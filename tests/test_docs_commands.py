@@ -18,6 +18,15 @@ FENCE = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANSWERS = {0, 1, 4}  # whatever the machine of the tests is; 2 is bad usage, 3 a fault
 
 
+LOCK = """version = 1
+requires-python = ">=3.12"
+[[package]]
+name = "project"
+version = "1"
+source = { virtual = "." }
+"""
+
+
 def commands() -> list[tuple[str, str]]:
     """The lines of the fences named sh, without those of the set-up and the tests (HTML comments name them)."""
     found = []
@@ -39,6 +48,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "train.log").write_text("RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED\n")
     (folder / "train.py").write_text("raise SystemExit('RuntimeError: No CUDA GPUs are available')\n")
     (folder / "Dockerfile").write_text("FROM nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04\n")
+    (folder / "uv.lock").write_text(LOCK)
     (folder / "image/etc").mkdir(parents=True)
     (folder / "image/etc/os-release").write_text("ID=ubuntu\nVERSION_ID=24.04\n")
     bin_folder = folder / "bin"

@@ -11,7 +11,10 @@ from doctor.cli import Command, _completion
 from doctor.cli._options import REPORT, FindingsFormat, Outputs, Redact, Text, Texts, record_of, seconds_option
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from doctor.commands.check.command import CheckSubject, ReportOptions
+    from doctor.output.document import TextStyle
 
 _WHAT, _BUILD, _RULES, _FIX = "What to check", "Images, Dockerfiles and lock files", "Rules", "Fix"
 
@@ -126,26 +129,23 @@ def check(
     - the one that uv, pixi, poetry or hatch keeps here
     - that of python3 on PATH (on Windows: of py)
     """  # noqa: D301 - \b keeps click from joining the lines of a list
-    _check(locals())
+    subject, options, answer, style = _prepared(locals())
+    if fix:
+        raise typer.Exit(_fix(subject, options, yes=yes))
+    report, status = answer(subject, options, style)
+    print(report, end="")
+    raise typer.Exit(status)
 
 
-def _check(given: dict[str, Any]) -> None:
-    """Run it: the options have the names of the fields of `CheckSubject` and `ReportOptions`."""
+def _prepared(given: dict[str, Any]) -> tuple[CheckSubject, ReportOptions, Callable[..., tuple[str, int]], TextStyle]:
+    """Return the options, which have the names of the fields of two records, the command, and the terminal's style."""
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
+    from doctor.output.write import terminal_style
 
     others = ("fix", "yes")
     subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
     options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))
-    raise typer.Exit(_fix(subject, options, yes=given["yes"]) if given["fix"] else _printed(subject, options))
-
-
-def _printed(subject: CheckSubject, options: ReportOptions) -> int:
-    from doctor.commands.check import command  # late, as in `check`
-    from doctor.output.write import terminal_style
-
-    text, status = command.check(subject, options, terminal_style())
-    print(text, end="")
-    return status
+    return subject, options, command.check, terminal_style()
 
 
 def _fix(subject: CheckSubject, options: ReportOptions, *, yes: bool) -> int:

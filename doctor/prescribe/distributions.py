@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.base.record import NamedTuple
-from compat.build import brings_libraries, covers, is_default_build, release_key
+from compat.build import brings_libraries, covers, follows, is_default_build, release_key
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
 from compat.row import FrameworkRow
@@ -75,6 +75,8 @@ def chosen(spec: Spec, environment: Environment, facts: Facts, matrix: Matrix) -
 
 def _row_of(spec: Spec, there: str, environment: Environment, facts: Facts, matrix: Matrix) -> FrameworkRow | None:
     if not is_framework(spec.name) or not matrix.has(spec.name):  # conda has packages named cudnn and nccl
+        return None
+    if follows(spec.name):  # its release is that which fits its framework, not the newest
         return None
     try:
         platform = platform_of(facts)

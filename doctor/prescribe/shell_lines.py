@@ -33,6 +33,7 @@ def with_edited_lines(plan: Plan, facts: Facts, host: Host, target: Target) -> P
     """Return the plan with the edits of the user's files first, the last line of a file before those above it."""
     edits: dict[Place, EditLine] = {}
     steps: list[Step] = []
+    shell = {one.name: one.value for one in value_or(facts.configuration.variables, ())}  # as each step leaves it
     for step in plan.steps:
         if not isinstance(step, (RemoveFromPath, SetVariable, UnsetVariable)):
             steps.append(step)
@@ -43,7 +44,7 @@ def with_edited_lines(plan: Plan, facts: Facts, host: Host, target: Target) -> P
             edits[place] = edit
             step = step._replace(set_in="")  # noqa: PLW2901 - what is left of it is for this shell
         if target.live or not edit:
-            steps.append(_in_this_shell(step, facts, host))
+            steps.append(_in_this_shell(step, shell, host))
     first = sorted(edits.values(), key=lambda one: (one.path, -one.line))
     return plan._replace(steps=(*first, *steps))
 
@@ -134,13 +135,13 @@ def _sets_nothing(line: str, name: str) -> bool:
     return re.fullmatch(form, line) is not None
 
 
-def _in_this_shell(step: _Setting, facts: Facts, host: Host) -> _Setting:
+def _in_this_shell(step: _Setting, shell: dict[str, str], host: Host) -> _Setting:
     """A list with what is left of it: the value that the shell at work has is known."""
     if not isinstance(step, RemoveFromPath) or not host.is_live:
         return step
-    known = {one.name: one.value for one in value_or(facts.configuration.variables, ())}
-    value = known.get(step.name, host.environ.get(step.name, ""))
-    return step._replace(left=":".join(_others(value, step.directory)))
+    value = shell.get(step.name, host.environ.get(step.name, ""))
+    shell[step.name] = ":".join(_others(value, step.directory))
+    return step._replace(left=shell[step.name])
 
 
 def _others(value: str, directory: str) -> Iterator[str]:

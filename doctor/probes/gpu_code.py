@@ -230,7 +230,7 @@ def _held_against(
 
 
 def _is_named_in_init(host: Host, path: str) -> bool:
-    """Whether the package that a library lies in names it when it is imported, as fbgemm_gpu's list does."""
+    """Whether the package that holds a library names it when it is imported, as fbgemm_gpu's list does."""
     folder, _, name = path.rpartition("/")
     stem = re.escape(name.partition(".")[0])
     return re.search(rf"\b{stem}\b", text_of(host, f"{folder}/__init__.py")) is not None

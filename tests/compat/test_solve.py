@@ -598,7 +598,7 @@ def _conflict(chance: random.Random) -> dict[str, Any]:
 def write(folder: Path, rows: dict[str, list[dict[str, Any]]], conflicts: list[dict[str, Any]]) -> Matrix:
     """A matrix with these builds and conflicts."""
     tables: dict[str, Any] = {name: {"builds": builds} for name, builds in rows.items()}
-    tables["conflicts"] = {"known": conflicts, "abi": []}
+    tables["conflicts"] = {"known": conflicts, "abi": [], "companions": []}
     for product, content in tables.items():
         whole = {"schema": SCHEMA, "product": product, "as_of": "2026-11-20", "tables": content}
         (folder / f"{product}.json").write_text(json.dumps(whole), encoding="utf-8")

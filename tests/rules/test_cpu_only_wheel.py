@@ -148,8 +148,8 @@ def test_remedy_fits_gpu_and_driver(built: Framework, card: object, release: str
         # what the package index has for ARM up to 2.10 is for the CPU; from 2.11 on it is for CUDA
         ("580.95.05", "2.10.0+cpu", [("==2.10.0", "cu130"), ("==2.15.0", "cu132")]),
         ("580.95.05", "2.15.0+cpu", [("==2.15.0", "cu132")]),
-        ("550.54.14", "2.10.0+cpu", [("==2.10.0", "cu128"), ("==2.13.0", "cu126")]),
-        ("550.54.14", "2.15.0+cpu", [("==2.13.0", "cu126")]),
+        ("550.54.14", "2.10.0+cpu", [("==2.10.0", "cu128"), ("==2.14.1", "cu126")]),
+        ("550.54.14", "2.15.0+cpu", [("==2.14.1", "cu126")]),
     ],
 )
 def test_a_server_with_arm(release: str, installed: str, needs: list[tuple[str, str]]) -> None:

@@ -141,8 +141,8 @@ def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: py
         (("--module", "closed", "--os", "linux"), "no kernel module 'closed'"),
         (("58x", "--os", "linux"), "is not a driver release"),
         (("470", "--module", "open", "--distribution", "ubuntu-22.04"), "470 has no open kernel module"),
-        (("999", "--os", "linux"), "no matrix row covers driver branch 999"),
-        (("1000.10", "--os", "windows"), "no matrix row covers driver branch 1000"),
+        (("999", "--os", "linux"), "driver 999 does not exist: the newest branch is 6"),
+        (("1000.10", "--os", "windows"), "driver 1000.10 does not exist"),
     ],
 )
 def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
