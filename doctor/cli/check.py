@@ -129,10 +129,10 @@ def check(
     - the one that uv, pixi, poetry or hatch keeps here
     - that of python3 on PATH (on Windows: of py)
     """  # noqa: D301 - \b keeps click from joining the lines of a list
-    subject, options, answer, style = _prepared(locals())
+    subject, options, answer, terminal = _prepared(locals())
     if fix:
         raise typer.Exit(_fix(subject, options, yes=yes))
-    report, status = answer(subject, options, style)
+    report, status = answer(subject, options, terminal)
     print(report, end="")
     raise typer.Exit(status)
 
