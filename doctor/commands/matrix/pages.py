@@ -20,7 +20,7 @@ from doctor.commands.matrix.show import about, listing
 from doctor.commands.matrix.view import Line, Sheet, Sources, Table
 from doctor.commands.matrix.view_markdown import below, cell, sheet_text, table
 
-FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "matrix")
+FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "..", "docs", "matrix")
 _MADE = "<!-- Made by `python -m doctor.commands.matrix.pages`; do not edit. -->"
 
 
