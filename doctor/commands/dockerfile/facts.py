@@ -19,6 +19,7 @@ from compat.version import CudaVersion
 from doctor.commands.dockerfile.build import Built, Dockerfile, Stage
 from doctor.commands.dockerfile.compose import Service
 from doctor.commands.dockerfile.installed import Held, Places, holds_in, version_of
+from doctor.commands.dockerfile.requirements import name_of
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import (
@@ -38,6 +39,7 @@ from doctor.planned.framework_from_row import framework_of_row
 from doctor.planned.planned import PLANNED, framework_of
 from doctor.probes import independent_unseen
 from doctor.rules.shared.builds import platform_of
+from doctor.rules.shared.pins import keeps, pin
 from doctor.rules.shared.products import known_product
 from doctor.script.expand import is_open, shown
 
@@ -384,8 +386,12 @@ def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> En
         incomplete=_HIDDEN,
     )
     found = tuple(_by_conda(one, prefix) if one.cuda else _pinned(one, bare, facts, matrix) for one in held.values())
-    found += tuple(_companions(places.others.get(place, {}), prefix, matrix))
     plain = {**places.held.get(place, {}), **places.others.get(place, {})}
+    by_line = tuple(zip(held.values(), found, strict=True))
+    replaced = {name for name, one in plain.items() if any(_replaces(*later, name, one) for later in by_line)}
+    found += tuple(_companions(places.others.get(place, {}), prefix, matrix))
+    found = tuple(one for one in found if one.package not in replaced)
+    plain = {name: one for name, one in plain.items() if name not in replaced}
     listed = tuple(
         Distribution(
             name=one.package,
@@ -411,6 +417,18 @@ def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> En
         if name not in {each.package for each in found}
     )
     return bare._replace(frameworks=Seen(found, "its pins"), distributions=Seen(listed, "its pins"))
+
+
+def _replaces(later: Held, framework: Framework, name: str, one: Held) -> bool:
+    """Return whether a later command installs what requires another release: pip then replaces the one that is there.
+
+    What one command asks for is not replaced: pip stops at the conflict.
+    """
+    is_later = later.source.file == one.source.file and later.source.line > one.source.line > 0
+    if not is_later or name in map(name_of, later.beside):
+        return False
+    asked = [each for each in map(pin, value_or(framework.requires, ())) if each and each.name == name]
+    return any((framework.extras or not each.optional) and not keeps(each.specifier, one.version) for each in asked)
 
 
 def _pinned(one: Held, bare: Environment, facts: Facts, matrix: Matrix) -> Framework:
