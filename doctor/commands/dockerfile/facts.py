@@ -246,11 +246,20 @@ def _with_sources(told: DockerfileFacts, dockerfile: Dockerfile, matrix: Matrix)
     compiles, unjudged = list(told.compiles), list(told.unjudged)
     for _, stage in sorted(dockerfile.used.items()):
         for one in stage.ran.addresses:
+            if _is_wheel(one.text):
+                continue
             text = one.text.lower()
-            if any(f"/{each}" in text for row in rows if row.when == "install" for each in row.repositories):
+            if any(f"/{each}" in text for row in rows if row.when != "use" for each in row.repositories):
                 compiles.append(_compile(f"pip install {one.text}", one.source, one.nvcc, stage))
-            elif not _is_wheel(one.text):
+            else:
                 unjudged.append(DockerfileLine(f"installs {one.text[:80]}", one.source))
+        if any(name.endswith("_SKIP_CUDA_BUILD") for name in stage.env):
+            continue
+        compiles += [
+            _compile(f"pip install {each.spec}", each.source, each.nvcc, stage)
+            for each in stage.ran.pinned
+            if each.nvcc is not True and name_of(each.spec) in {row.id for row in rows if row.when == "source"}
+        ]
     return told._replace(compiles=tuple(compiles), unjudged=tuple(unjudged))
 
 

@@ -18,8 +18,10 @@ CUDNN = CUDA.format("cudnn-runtime")
 WHL = "https://download.pytorch.org/whl"
 VENV = "RUN python3 -m venv /opt/v && /opt/v/bin/pip install --no-cache-dir onnxruntime-gpu==1.20.1\n"
 COPIED = "COPY --from=b /opt/v /opt/v\n"
+TORCH = f"{PIP} torch==2.6.0 --index-url {WHL}/cu124\n"
 GIT = "git+https://github.com"
 FLASH = "https://example.org/flash_attn-2.8.3+cu12torch{}cxx11abiFALSE-{}-{}-linux_x86_64.whl"
+FLASH_WHEEL = "releases/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl"
 GLIBC = "https://example.org/a-1.0-cp38-cp38-manylinux_2_{}_x86_64.whl"
 # kind: code, faulty, its line, healthy twin
 KINDS = {
@@ -82,6 +84,15 @@ KINDS = {
     "a last stage without cuDNN": (
         "dockerfile-libraries-missing", f"{CUDA.format('cudnn-devel')[:-1]} AS b\n{VENV}{BASE}{COPIED}", 2,
         f"{CUDA.format('cudnn-devel')[:-1]} AS b\n{VENV}{CUDNN}{COPIED}"),
+    "flash-attn, which has no wheel on the index": (
+        "dockerfile-nvcc-missing", f"{RUNTIME}{TORCH}{PIP} flash-attn==2.7.4.post1 --no-build-isolation\n", 3,
+        f"{DEVEL}{TORCH}{PIP} flash-attn==2.7.4.post1 --no-build-isolation\n"),
+    "flash-attn's source": (
+        "dockerfile-nvcc-missing", f"{RUNTIME}{TORCH}{PIP} {GIT}/Dao-AILab/flash-attention@v2.7.4\n", 3,
+        f"{RUNTIME}{TORCH}{PIP} https://github.com/Dao-AILab/flash-attention/{FLASH_WHEEL}\n"),
+    "flash-attn that may not compile": (
+        "dockerfile-nvcc-missing", f"{PYTHON}{TORCH}{PIP} flash-attn\n", 3,
+        f"{PYTHON}{TORCH}RUN FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE{PIP.removeprefix('RUN')} flash-attn\n"),
     "CTranslate2 without its cuDNN": (
         "dockerfile-libraries-missing", f"{RUNTIME}{PIP} ctranslate2==4.5.0\n", 2,
         f"{CUDNN}{PIP} ctranslate2==4.5.0\n"),
