@@ -13,7 +13,7 @@ from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import Seen, value_or
-from doctor.model.finding import Answer, Evidence, bad, ok, unknown
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok, unknown
 from doctor.rules.shared.builds import build_row
 from doctor.rules.shared.image import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -117,6 +117,7 @@ def _bad(framework: Framework, row: FrameworkRow, base: DockerfileBase, lacks: s
             Evidence.at(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),
             Evidence("its libraries are the system's", label=f"matrix, {row.id}"),
         ),
+        explains=(Symptom("framework-wants-other-cuda", framework.label),),
     )
 
 

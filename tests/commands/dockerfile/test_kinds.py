@@ -178,3 +178,19 @@ def test_no_remedy_moves_torch_for_what_follows_it(tmp_path: Path) -> None:
     text = f"FROM python:3.13\n{PIP} torch==2.4.1 torchvision==0.19.1 --index-url {WHL}/cu121\n"
     [finding] = report(tmp_path, text, only=("python-version-no-wheel",)).findings
     assert [line for one in finding.remedies for line in one.commands if "triton" in line] == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "codes"),
+    [
+        ("'tensorflow[and-cuda]==2.14.0'", []),
+        ("'tensorflow[and-cuda]==2.18.0'", []),
+        ("'jax[cuda12]==0.5.0'", []),
+        ("'onnxruntime-gpu[cuda,cudnn]==1.22.0'", []),
+        ("'tensorflow==2.18.0'", ["framework-wants-other-cuda"]),
+        ("'onnxruntime-gpu==1.22.0'", ["dockerfile-libraries-missing"]),
+    ],
+)
+def test_an_extra_brings_its_libraries_on_a_plain_image(spec: str, codes: list[str], tmp_path: Path) -> None:
+    said = report(tmp_path, f"{PYTHON_311}{PIP} {spec}\n", assume_gpus=("RTX 4090",))
+    assert [one.code for one in said.findings if one.severity is Severity.ERROR and not one.explained_by] == codes
