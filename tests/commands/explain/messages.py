@@ -791,4 +791,19 @@ FIXES: tuple[tuple[str, str, str], ...] = (
         "apt install gcc",
     ),
     ("RuntimeError: FlashAttention only supports Ampere GPUs or newer.", "gpu-too-old-dropped", "sdpa"),
+    (
+        "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12",
+        "cublas-mismatch",
+        "nvidia-nvjitlink-cu12",
+    ),
+    (
+        "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has",
+        "not-a-stack-problem",
+        "--dtype half",
+    ),
+    (
+        'RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/CUDACachingAllocator.cpp":1131',
+        "out-of-memory-not-a-stack-fault",
+        "nvidia-smi",
+    ),
 )
