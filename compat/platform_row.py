@@ -53,7 +53,7 @@ class CompiledRow(NamedTuple):
 
     id: str  # the package
     repositories: tuple[str, ...]  # owner/name of the source that an address names
-    when: str  # "install" from these addresses, "use" after any installation
+    when: str  # "install" from these addresses, "source" from the package index too, "use" after any installation
     unless: tuple[str, ...]  # packages that hold the compiled kernels
     source: str
     read_on: str

@@ -206,6 +206,7 @@ MAY_NAME_FRAMEWORKS = {
     "doctor/rules/wheel_does_not_fit.py": "about wheels that are compiled for torch",
     "doctor/rules/wrong_nvcc_vs_torch_cuda.py": "about torch's extension builder alone",
     "doctor/commands/install/configure.py": "the settings of Theano and Keras",
+    "doctor/pyenv/half_installed.py": "what the wheel of torch unpacks last",
     "doctor/probes/configuration.py": "the settings of Theano and Keras",
     "installers/configuration.py": "the settings of Theano and Keras",
     "doctor/commands/bench/": "CuPy computes for us",

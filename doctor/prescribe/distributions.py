@@ -62,10 +62,13 @@ def environment_at(python: str, facts: Facts) -> Environment | None:
     return next((one for one in value_or(facts.environments, ()) if python in {one.interpreter, one.prefix}), None)
 
 
-def chosen(spec: Spec, environment: Environment, facts: Facts, matrix: Matrix) -> Coming:
-    """The release and build that an installer takes: what is there and admitted stays, else the newest one."""
+def chosen(spec: Spec, environment: Environment, facts: Facts, matrix: Matrix, beside: tuple[Spec, ...] = ()) -> Coming:
+    """The release and build that an installer takes: what is there and admitted stays, else the newest one.
+
+    Of what follows a framework (torchvision), the newest that fits the release that is installed or named beside it.
+    """
     there = _installed(environment).get(spec.name, "")
-    row = _row_of(spec, there, environment, facts, matrix)
+    row = _row_of(spec, environment, facts, matrix, beside)
     if row is not None:
         return Coming(spec.name, version_of(row, spec), row, spec)
     version = exact_version(spec.versions) or (there if there and keeps(spec.versions, there) else "")
@@ -73,7 +76,9 @@ def chosen(spec: Spec, environment: Environment, facts: Facts, matrix: Matrix) -
     return found if version else _newest(found, matrix)
 
 
-def _row_of(spec: Spec, there: str, environment: Environment, facts: Facts, matrix: Matrix) -> FrameworkRow | None:
+def _row_of(
+    spec: Spec, environment: Environment, facts: Facts, matrix: Matrix, beside: tuple[Spec, ...]
+) -> FrameworkRow | None:
     if not is_framework(spec.name) or not matrix.has(spec.name):  # conda has packages named cudnn and nccl
         return None
     if follows(spec.name):  # its release is that which fits its framework, not the newest
@@ -91,7 +96,11 @@ def _row_of(spec: Spec, there: str, environment: Environment, facts: Facts, matr
         if not python or row.python is None or python in row.python
         if (row.build == spec.build if spec.build else _comes_by_itself(row, rows))
     ]
-    public = there.partition("+")[0]
+    installed, leader = _installed(environment), traits_of(spec.name).runs_on
+    named = next((exact_version(one.versions) for one in beside if one.name == leader), "")
+    release = (named or installed.get(leader, "")).partition("+")[0]
+    fit = [row for row in fit if release and keeps((row.pins or {}).get(leader, ""), release)] or fit
+    public = installed.get(spec.name, "").partition("+")[0]
     staying = [row for row in fit if public and covers(row, public) and keeps(spec.versions, public)]
     return next(iter(staying or sorted(fit, key=lambda row: release_key(row.versions), reverse=True)), None)
 
@@ -126,10 +135,13 @@ def coming_by(
     effect: DistributionsInstalled, environment: Environment, facts: Facts, matrix: Matrix
 ) -> tuple[list[Coming], list[Coming]]:
     """What an installation brings along, and what was asked for; also what is there already at that release."""
-    wanted = [chosen(parse_spec(one), environment, facts, matrix) for one in effect.requirements]
+    specs = tuple(map(parse_spec, effect.requirements))
+    wanted = [chosen(one, environment, facts, matrix, specs) for one in specs]
     if effect.alone:
         return [], wanted
-    return [other for one in wanted for other in required(one, facts, matrix, environment)], wanted
+    there = _installed(environment)  # the commands name the release of a leader that is installed, and so keep it
+    along = [(one, other) for one in wanted for other in required(one, facts, matrix, environment)]
+    return [other for one, other in along if other.name not in there or other.name != follows(one.name)], wanted
 
 
 def _by_extra(name: str) -> bool:

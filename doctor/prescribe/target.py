@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.need import Need, as_json
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
-from doctor.model.facts.seen import Seen, value_or
+from doctor.model.facts.seen import Seen, Unseen, value_or
 from doctor.prescribe.install_location import place_of
 from installers.plan import Target
 
@@ -111,4 +111,6 @@ def _installed(environment: Environment | None) -> frozenset[str]:
 def _releases(environment: Environment | None) -> tuple[tuple[str, str], ...]:
     if environment is None:
         return ()
+    if isinstance(environment.distributions, Unseen):  # a text names its frameworks only
+        return tuple((one.package, one.version) for one in value_or(environment.frameworks, ()))
     return tuple((one.name, one.version) for one in value_or(environment.distributions, ()) if not one.hidden_by)

@@ -15,6 +15,10 @@ from doctor.host import Host
 from doctor.model.facts.environment import Distribution, HalfInstalled
 from doctor.pyenv.metadata import constants_or_why
 
+# What an import needs and a wheel unpacks late, by module: one of each. Source: pytorch/pytorch: torch/__init__.py.
+_NEEDED = {
+    "torch": (("version.py",), ("lib/libtorch_python.so", "lib/torch_python.dll", "lib/libtorch_python.dylib")),
+}
 _SITES = ("site-packages", "dist-packages")  # not a directory of somebody's own sources
 
 
@@ -39,7 +43,10 @@ def half_installed(
 
 def _is_half(host: Host, site: str, module: str, there: frozenset[str]) -> bool:
     """Whether an installer was at it; somebody may also have copied a package, which can be imported."""
-    return f"~{module[1:]}" in there or not host.exists(f"{site}/{module}/__init__.py")
+    needed = ("__init__.py",), *_NEEDED.get(module, ())
+    return f"~{module[1:]}" in there or not all(
+        any(host.exists(f"{site}/{module}/{name}") for name in names) for names in needed
+    )
 
 
 def _version(host: Host, paths: list[str], listed: tuple[str, ...], module: str) -> str:

@@ -131,6 +131,8 @@ def _base(facts: Facts) -> DockerfileBase | None:
 def _on_base(base: DockerfileBase, gpus: tuple[Gpu | None, ...], facts: Facts, matrix: Matrix) -> Answer:
     """Its driver branches for other GPUs than GeForce are in no row."""
     cuda = CudaVersion.parse(".".join(base.release.split(".")[:2]))
+    if "driver" not in facts.assumed:
+        raise NotApplicable(f"{base.image} requires cuda>={cuda}: --assume-driver names the driver")
     found = evaluate(f"cuda>={cuda}", _values(None, "", facts))
     if found.holds:
         return ok(f"{base.image} requires cuda>={cuda}: met")

@@ -13,7 +13,7 @@ from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import Seen, value_or
-from doctor.model.finding import Answer, Evidence, bad, ok, unknown
+from doctor.model.finding import Answer, Evidence, Symptom, bad, ok, unknown
 from doctor.rules.shared.builds import build_row
 from doctor.rules.shared.image import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -21,6 +21,7 @@ from doctor.rules.shared.subjects import MACHINE
 from doctor.script.base import base_of
 
 _FOR_GPUS = re.compile(r".+-gpu|cupy-cuda\d+x?|mxnet-cu\d+")
+_FOR_BOTH = frozenset({"tensorflow", "ctranslate2"})  # on an image of CUDA's they are meant for its GPU
 _WITH_CUDNN = re.compile(r"-cudnn(\d*)(?:-|$)|-tensorrt")
 
 
@@ -48,14 +49,17 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
 def _of_system(facts: Facts, matrix: Matrix) -> list[tuple[Framework, FrameworkRow]]:
     found = []
     for environment in value_or(facts.environments, ()):
+        there = {one.package for one in value_or(environment.frameworks, ())}
         for one in value_or(environment.frameworks, ()):
+            if one.package == "ctranslate2" and "torch" in there:
+                continue  # a program that imports torch first has the cuBLAS and cuDNN of torch's wheels
             try:
                 row = build_row(one, facts, matrix)
             except Uncovered:
                 continue
             is_bare = one.pinned_at is not None and _extra_of(one) and not one.extras
             if (row.libraries == "system" or is_bare) and (
-                _FOR_GPUS.fullmatch(row.package) or row.package == "tensorflow"
+                _FOR_GPUS.fullmatch(row.package) or row.package in _FOR_BOTH
             ):
                 found.append((one, row))
     return found
@@ -113,6 +117,7 @@ def _bad(framework: Framework, row: FrameworkRow, base: DockerfileBase, lacks: s
             Evidence.at(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),
             Evidence("its libraries are the system's", label=f"matrix, {row.id}"),
         ),
+        explains=(Symptom("framework-wants-other-cuda", framework.label),),
     )
 
 

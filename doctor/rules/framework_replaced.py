@@ -18,9 +18,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not (framework.in_place_of and framework.brought_by):
         return ok(f"{framework.label} is what {framework.pinned_at} asks for")
     kept = framework.in_place_of.replace(" ", "==")
-    asks = f", which requires {framework.asked_as}" if framework.asked_as else ""
+    asks = f", which requires {framework.asked_as}," if framework.asked_as else ""
     return bad(
-        f"{framework.brought_by}{asks}, replaces {framework.in_place_of} with {framework.label}",
+        f"{framework.brought_by}{asks} replaces {framework.in_place_of} with {framework.label}",
         Advice(f"{framework.pinned_at}: add {kept.partition('+')[0]}, so that pip keeps it or stops"),
         severity=Severity.WARNING,
         evidence=(Evidence.at(framework.pinned_at, f"{framework.brought_by} replaces {framework.in_place_of}"),),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from compat.base.record import NamedTuple
@@ -45,6 +46,7 @@ _SYMPTOMS = (
     "libdevice-not-found",
     "ptxas-missing",
 )
+_EXTRA = re.compile(r"extra *== *['\"]([^'\"]+)")
 _RUNTIME = "nvidia-cuda-runtime"  # the wheel whose version is that of CUDA
 
 
@@ -93,13 +95,15 @@ def _may_be_of(soname: str, wanted: str, matrix: Matrix) -> bool:
 
 
 def brings_its_own(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
-    """Whether its libraries come in its package, or in wheels that it requires without an extra.
+    """Whether its libraries come in its package, or in wheels that it requires, by an extra only where that is named.
 
     Where the row of a build does not say, the other builds of that package for the same processor do: no
     torch was ever published for a PC that takes CUDA from the system. Raises UnseenError.
     """
     required = (text.partition(";") for text in value_or(framework.requires, ()))
-    if any(name.startswith(("nvidia-", "cuda-toolkit")) and "extra" not in marker for name, _, marker in required):
+    markers = [marker for name, _, marker in required if name.startswith(("nvidia-", "cuda-toolkit"))]
+    by_extra = (set(extras.split(",")) for one in markers for extras in _EXTRA.findall(one))
+    if any("extra" not in one for one in markers) or any(extras <= {*framework.extras} for extras in by_extra):
         return True
     if not matrix.has(framework.package):
         return False

@@ -19,7 +19,13 @@ VERSION = "__version__ = '2.9.1+cu128'\n"
     ("files", "installed", "found"),
     [
         ({"torch/__init__.py": "", "torch/version.py": VERSION}, ("torch",), []),
-        ({"torch/__init__.py": ""}, (), []),  # somebody's own copy can be imported
+        (  # somebody's own copy can be imported
+            {"torch/__init__.py": "", "torch/version.py": VERSION, "torch/lib/libtorch_python.so": ""},
+            (),
+            [],
+        ),
+        ({"torch/__init__.py": "", "torch/lib/libc10.so": ""}, (), [("torch", ("torch",), "")]),  # its first install
+        ({"torch/__init__.py": "", "torch/version.py": VERSION}, (), [("torch", ("torch",), "2.9.1+cu128")]),
         ({"torch/lib/libc10.so": ""}, (), [("torch", ("torch",), "")]),
         (
             {"torch/__init__.py": "", "torch/version.py": VERSION, "~orch/a": "", "~orch-2.8.0.dist-info/RECORD": ""},

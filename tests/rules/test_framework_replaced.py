@@ -30,3 +30,4 @@ def test_kinds(text: str, kind: Status, tmp_path: Path) -> None:
     if kind is Status.BAD:
         assert (found.severity, str(found.evidence[0].source)) == (Severity.WARNING, "Dockerfile:2")
         assert "replaces torch 2.2.0+cu121" in found.why
+        assert (", replaces" in found.why) == (", which requires" in found.why)

@@ -19,6 +19,7 @@ from compat.version import CudaVersion
 from doctor.commands.dockerfile.build import Built, Dockerfile, Stage
 from doctor.commands.dockerfile.compose import Service
 from doctor.commands.dockerfile.installed import Held, Places, holds_in, version_of
+from doctor.commands.dockerfile.requirements import name_of
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import (
@@ -38,6 +39,7 @@ from doctor.planned.framework_from_row import framework_of_row
 from doctor.planned.planned import PLANNED, framework_of
 from doctor.probes import independent_unseen
 from doctor.rules.shared.builds import platform_of
+from doctor.rules.shared.pins import keeps, pin
 from doctor.rules.shared.products import known_product
 from doctor.script.expand import is_open, shown
 
@@ -244,11 +246,20 @@ def _with_sources(told: DockerfileFacts, dockerfile: Dockerfile, matrix: Matrix)
     compiles, unjudged = list(told.compiles), list(told.unjudged)
     for _, stage in sorted(dockerfile.used.items()):
         for one in stage.ran.addresses:
+            if _is_wheel(one.text):
+                continue
             text = one.text.lower()
-            if any(f"/{each}" in text for row in rows if row.when == "install" for each in row.repositories):
+            if any(f"/{each}" in text for row in rows if row.when != "use" for each in row.repositories):
                 compiles.append(_compile(f"pip install {one.text}", one.source, one.nvcc, stage))
-            elif not _is_wheel(one.text):
+            else:
                 unjudged.append(DockerfileLine(f"installs {one.text[:80]}", one.source))
+        if any(name.endswith("_SKIP_CUDA_BUILD") for name in stage.env):
+            continue
+        compiles += [
+            _compile(f"pip install {each.spec}", each.source, each.nvcc, stage)
+            for each in stage.ran.pinned
+            if each.nvcc is not True and name_of(each.spec) in {row.id for row in rows if row.when == "source"}
+        ]
     return told._replace(compiles=tuple(compiles), unjudged=tuple(unjudged))
 
 
@@ -384,8 +395,12 @@ def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> En
         incomplete=_HIDDEN,
     )
     found = tuple(_by_conda(one, prefix) if one.cuda else _pinned(one, bare, facts, matrix) for one in held.values())
-    found += tuple(_companions(places.others.get(place, {}), prefix, matrix))
     plain = {**places.held.get(place, {}), **places.others.get(place, {})}
+    by_line = tuple(zip(held.values(), found, strict=True))
+    replaced = {name for name, one in plain.items() if any(_replaces(*later, name, one) for later in by_line)}
+    found += tuple(_companions(places.others.get(place, {}), prefix, matrix))
+    found = tuple(one for one in found if one.package not in replaced)
+    plain = {name: one for name, one in plain.items() if name not in replaced}
     listed = tuple(
         Distribution(
             name=one.package,
@@ -411,6 +426,18 @@ def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> En
         if name not in {each.package for each in found}
     )
     return bare._replace(frameworks=Seen(found, "its pins"), distributions=Seen(listed, "its pins"))
+
+
+def _replaces(later: Held, framework: Framework, name: str, one: Held) -> bool:
+    """Return whether a later command installs what requires another release: pip then replaces the one that is there.
+
+    What one command asks for is not replaced: pip stops at the conflict.
+    """
+    is_later = later.source.file == one.source.file and later.source.line > one.source.line > 0
+    if not is_later or name in map(name_of, later.beside):
+        return False
+    asked = [each for each in map(pin, value_or(framework.requires, ())) if each and each.name == name]
+    return any((framework.extras or not each.optional) and not keeps(each.specifier, one.version) for each in asked)
 
 
 def _pinned(one: Held, bare: Environment, facts: Facts, matrix: Matrix) -> Framework:

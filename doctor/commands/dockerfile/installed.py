@@ -35,6 +35,7 @@ class Held(NamedTuple):
     asked_as: str = ""  # the requirement, where it names no release
     from_index: str = ""  # the build of the index that decided
     brought_by: str = ""  # the package that requires it, where no line names it
+    beside: tuple[str, ...] = ()  # the requirements of the same command
 
     @property
     def version(self) -> str:
@@ -91,7 +92,7 @@ class Places:
         if chosen is None:
             self.unjudged.append(DockerfileLine(f"installs {shown(one.spec)[:80]}, of unknown release", one.source))
         else:
-            held[known.name] = self._after(earlier, chosen, one)._replace(brought_by=brought_by)
+            held[known.name] = self._after(earlier, chosen, one)._replace(brought_by=brought_by, beside=one.beside)
             self._bring(held[known.name].spec, place, one)
 
     def _put_other(self, spec: Spec, place: str, one: Pinned) -> None:

@@ -59,6 +59,7 @@ _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-play
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
 _SHOWN_CHARS = 120
+_WITHOUT_NVCC = re.compile(r"_SKIP_CUDA_BUILD$")  # Source: Dao-AILab/flash-attention: setup.py
 _NO_CACHE = frozenset({"--no-cache", "--no-cache-dir"})  # pip takes the beginning of an option for it
 
 
@@ -77,6 +78,7 @@ class Pinned(NamedTuple):
     beside: tuple[str, ...] = ()  # the requirements of the same command
     is_base: bool = False  # of the base image, with what is compiled for its release
     active: str = ""  # the virtual environment that PATH selects for a command without a path
+    nvcc: bool | None = True  # whether nvcc is there by then; True where it does not matter
 
 
 class Compiled(NamedTuple):
@@ -287,6 +289,7 @@ def _runfile(word: Word, call: Call, ran: Ran, source: Place) -> None:
 def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran, active: str = "") -> None:
     build = pins.build(listed.indexes, is_whole=listed.is_whole)
     tags = pins.tags(listed.indexes, has_main=listed.has_main, is_whole=listed.is_whole)
+    compiles = build is not None and not call.may_fail and not any(map(_WITHOUT_NVCC.search, call.given))
     for one in () if call.may_not_run else listed.others:
         name = re.match(r"[\w.-]+(?=\s*@)", one.spec)
         if name:
@@ -308,6 +311,7 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran, active: str = "") ->
             is_upgrade=pins.is_upgrade,
             active=active,
             beside=tuple(each.spec for each in listed.specs if each.spec != one.spec),
+            nvcc=ran.nvcc if compiles else True,
         )
         ran.pinned.append(pinned)
         if build is not None and not call.may_fail:

@@ -273,7 +273,7 @@ def _frameworks(told: Told, facts: Facts, matrix: Matrix) -> Iterable[Framework]
     cuda = _only(told, Field.TORCH_CUDA)
     for package, versions in seen.items():
         public = {one.partition("+")[0] for one in versions}
-        if package in products() and is_framework(package) and len(public) == 1 and not traits_of(package).runs_on:
+        if package in products() and is_framework(package) and len(public) == 1 and _is_framework(package):
             version = max(versions, key=len)  # with its local part, where it is told
             said = cuda if package == _TORCH else _HIDDEN
             yield _framework(
@@ -283,6 +283,11 @@ def _frameworks(told: Told, facts: Facts, matrix: Matrix) -> Iterable[Framework]
                 facts,
                 matrix,
             )
+
+
+def _is_framework(package: str) -> bool:
+    """Return whether it has a CUDA of its own, or a remedy for torch must bring it along: torchvision."""
+    return not traits_of(package).runs_on or package in traits_of(_TORCH).followers
 
 
 def _framework(package: str, version: str, said: Fact[str], facts: Facts, matrix: Matrix) -> Framework:

@@ -17,7 +17,7 @@ from doctor.commands.dockerfile.facts import planned_environments
 from doctor.commands.dockerfile.pins import Pins
 from doctor.commands.dockerfile.requirements import Listed, constrained, environment, requirements
 from doctor.commands.dockerfile.run import Pinned, conda_pins
-from doctor.commands.dockerfile.yaml import parse_yaml
+from doctor.commands.dockerfile.yaml import Node, parse_yaml
 from doctor.commands.lock import conda, pipfile, toml, uv
 from doctor.commands.lock.package import Lines, LockError, Package, Wanted
 from doctor.model.facts import Facts, Machine
@@ -35,6 +35,7 @@ _SYSTEMS = {"linux": ("linux", "Linux", "posix"), "windows": ("win32", "Windows"
 _CONDA = {("linux", "x86_64"): "linux-64", ("linux", "aarch64"): "linux-aarch64", ("macos", "x86_64"): "osx-64",
           ("macos", "aarch64"): "osx-arm64", ("windows", "x86_64"): "win-64"}  # fmt: skip
 _PYTHONS = ("3.12", "3.13", "3.14", "3.11", "3.10", "3.9", "3.8")  # the first that a project admits
+_NO = Node(None, 0)
 _CONDA_LOCKS = ("conda-lock.yml", "conda-lock.yaml")
 _TOML_NAMES = r'\s*name\s*=\s*"([^"]+)"'
 _JSON_NAMES = r'\s*"([^"]+)"\s*:\s*\{'
@@ -69,7 +70,8 @@ def facts_of_lock(asked: LockRequest, matrix: Matrix) -> Facts:
     )
     where = _CONDA.get((family, machine), f"{family}-{machine}")
     pinned, unread = _selected(document, text, asked.path, wanted, where)
-    found, unjudged = planned_environments(pinned, Seen(python, "--python-version"), bare, matrix)
+    read_for = "--python-version" if asked.python else f"assumed from {name}: --python-version sets another"
+    found, unjudged = planned_environments(pinned, Seen(python, read_for), bare, matrix)
     lines = (*unread, *unjudged)
     made = [one._replace(asked_by=name) for one in found]
     return bare._replace(
@@ -126,7 +128,18 @@ def _environment(family: str, machine: str, python: str) -> dict[str, str]:
 
 
 def _python(document: object) -> str:
-    """A Python that the project admits: 3.12 where it does, otherwise a newer or older one."""
+    """A Python that the project admits: 3.12 where it does, otherwise a newer or older one.
+
+    conda's environment.yml lists it as a package: "python=3.10", "python >=3.11,<3.13".
+    """
+    if isinstance(document, Node):
+        listed = [one.text.rpartition("::")[2].replace(" ", "") for one in (document.at("dependencies") or _NO).items]
+        found = next(filter(None, (re.match(r"python([=<>!~]=?)?(\d[\d.*,<>=!~]*)", one) for one in listed)), None)
+        exact = re.match(r"\d\.\d+", found[2]) if found and found[1] in {None, "=", "=="} else None
+        if exact:
+            return exact[0]
+        asked = found[1] + found[2] if found else ""
+        return next((one for one in _PYTHONS if not asked or accepts(asked, one)), _PYTHONS[0])
     said: Any = document if isinstance(document, dict) else {}
     metadata = said.get("metadata")
     asked = said.get("requires-python") or (metadata or {}).get("python-versions") if isinstance(said, dict) else ""

@@ -18,8 +18,10 @@ CUDNN = CUDA.format("cudnn-runtime")
 WHL = "https://download.pytorch.org/whl"
 VENV = "RUN python3 -m venv /opt/v && /opt/v/bin/pip install --no-cache-dir onnxruntime-gpu==1.20.1\n"
 COPIED = "COPY --from=b /opt/v /opt/v\n"
+TORCH = f"{PIP} torch==2.6.0 --index-url {WHL}/cu124\n"
 GIT = "git+https://github.com"
 FLASH = "https://example.org/flash_attn-2.8.3+cu12torch{}cxx11abiFALSE-{}-{}-linux_x86_64.whl"
+FLASH_WHEEL = "releases/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl"
 GLIBC = "https://example.org/a-1.0-cp38-cp38-manylinux_2_{}_x86_64.whl"
 # kind: code, faulty, its line, healthy twin
 KINDS = {
@@ -82,6 +84,30 @@ KINDS = {
     "a last stage without cuDNN": (
         "dockerfile-libraries-missing", f"{CUDA.format('cudnn-devel')[:-1]} AS b\n{VENV}{BASE}{COPIED}", 2,
         f"{CUDA.format('cudnn-devel')[:-1]} AS b\n{VENV}{CUDNN}{COPIED}"),
+    "flash-attn, which has no wheel on the index": (
+        "dockerfile-nvcc-missing", f"{RUNTIME}{TORCH}{PIP} flash-attn==2.7.4.post1 --no-build-isolation\n", 3,
+        f"{DEVEL}{TORCH}{PIP} flash-attn==2.7.4.post1 --no-build-isolation\n"),
+    "flash-attn's source": (
+        "dockerfile-nvcc-missing", f"{RUNTIME}{TORCH}{PIP} {GIT}/Dao-AILab/flash-attention@v2.7.4\n", 3,
+        f"{RUNTIME}{TORCH}{PIP} https://github.com/Dao-AILab/flash-attention/{FLASH_WHEEL}\n"),
+    "flash-attn that may not compile": (
+        "dockerfile-nvcc-missing", f"{PYTHON}{TORCH}{PIP} flash-attn\n", 3,
+        f"{PYTHON}{TORCH}RUN FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE{PIP.removeprefix('RUN')} flash-attn\n"),
+    "CTranslate2 without its cuDNN": (
+        "dockerfile-libraries-missing", f"{RUNTIME}{PIP} ctranslate2==4.5.0\n", 2,
+        f"{CUDNN}{PIP} ctranslate2==4.5.0\n"),
+    "CTranslate2 with torch's libraries": (
+        "dockerfile-libraries-missing", f"{BASE}{PIP} ctranslate2==4.8.5\n", 2,
+        f"{BASE}{PIP} torch==2.9.1 ctranslate2==4.5.0\n"),
+    "wheels of one command that do not fit": (
+        "pip-nvidia-wheels-conflict", f"{PYTHON}{PIP} nvidia-cudnn-cu12==8.9.7.29 torch==2.6.0\n", 2,
+        f"{PYTHON}{PIP} nvidia-cudnn-cu12==8.9.7.29\n{PIP} torch==2.6.0\n"),  # pip replaces it
+    "a triton that a later line takes out": (
+        "companion-version-mismatch", f"{PYTHON}{PIP} torch==2.6.0\n{PIP} triton==3.0.0\n", 2,
+        f"{PYTHON}{PIP} triton==3.0.0\n{PIP} torch==2.6.0\n"),
+    "cuDNN's wheel before JAX": (
+        "pip-nvidia-wheels-conflict", f"{PYTHON_311}{PIP} 'jax[cuda12]==0.5.0'\n{PIP} nvidia-cudnn-cu12==8.9.7.29\n", 3,
+        f"{PYTHON_311}{PIP} nvidia-cudnn-cu12==8.9.7.29\n{PIP} 'jax[cuda12]==0.5.0'\n"),
 }  # fmt: skip
 
 
@@ -129,3 +155,42 @@ def test_the_environment_that_path_selects_is_checked(makes: str, tmp_path: Path
     given = {"assume_gpus": ("RTX 5090",)}
     assert "gpu-too-new-for-cuda" in found(report(tmp_path, old, **given))
     assert found(report(tmp_path, old + own, **given)) == []
+
+
+def test_a_base_image_needs_no_driver_that_nobody_named(tmp_path: Path) -> None:
+    said = report(tmp_path, f"{RUNTIME}{PIP} torch==2.9.1\n", assume_gpus=("RTX 4090",))
+    assert exit_status(said, Severity.ERROR) == 0, [one.why for one in said.answers if one.blocks_verdict]
+
+
+@pytest.mark.parametrize("follower", ["torchvision==0.21.0", "torchaudio==2.6.0", "torchvision"])
+def test_what_follows_torch_comes_in_its_line(follower: str, tmp_path: Path) -> None:
+    text = f"{PYTHON}{PIP} torch==2.6.0 {follower} --index-url {WHL}/cu124\n"
+    [finding] = report(tmp_path, text, assume_gpus=("RTX 5090",), only=("gpu-too-new-for-cuda",)).findings
+    name = follower.partition("=")[0]
+    line, bounded = (f"{PIP} torch==2.7.0 {one} --index-url {WHL}/cu128" for one in (name, f"'{name}<2.11'"))
+    assert finding.remedies[0].commands in (
+        ("# Dockerfile:2, corrected:", line),
+        ("# Dockerfile:2, corrected:", bounded),
+    )
+
+
+def test_no_remedy_moves_torch_for_what_follows_it(tmp_path: Path) -> None:
+    text = f"FROM python:3.13\n{PIP} torch==2.4.1 torchvision==0.19.1 --index-url {WHL}/cu121\n"
+    [finding] = report(tmp_path, text, only=("python-version-no-wheel",)).findings
+    assert [line for one in finding.remedies for line in one.commands if "triton" in line] == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "codes"),
+    [
+        ("'tensorflow[and-cuda]==2.14.0'", []),
+        ("'tensorflow[and-cuda]==2.18.0'", []),
+        ("'jax[cuda12]==0.5.0'", []),
+        ("'onnxruntime-gpu[cuda,cudnn]==1.22.0'", []),
+        ("'tensorflow==2.18.0'", ["framework-wants-other-cuda"]),
+        ("'onnxruntime-gpu==1.22.0'", ["dockerfile-libraries-missing"]),
+    ],
+)
+def test_an_extra_brings_its_libraries_on_a_plain_image(spec: str, codes: list[str], tmp_path: Path) -> None:
+    said = report(tmp_path, f"{PYTHON_311}{PIP} {spec}\n", assume_gpus=("RTX 4090",))
+    assert [one.code for one in said.findings if one.severity is Severity.ERROR and not one.explained_by] == codes

@@ -764,4 +764,46 @@ FIXES: tuple[tuple[str, str, str], ...] = (
     ),
     ("torch.OutOfMemoryError: CUDA out of memory.", "out-of-memory-not-a-stack-fault", "nvidia-smi"),
     ("NCCL WARN Error while creating shared memory segment", "nccl-shm-too-small", "--shm-size"),
+    (
+        "ValueError: Free memory on device cuda:0 (10.85/23.99 GiB) on startup is less than desired GPU memory",
+        "out-of-memory-not-a-stack-fault",
+        "--gpu-memory-utilization",
+    ),
+    (
+        "ValueError: Free memory on device (10.85/23.99 GiB) on startup is less than desired GPU memory utilization",
+        "out-of-memory-not-a-stack-fault",
+        "--gpu-memory-utilization",
+    ),
+    (
+        "AttributeError: module 'triton.language' has no attribute 'make_tensor_descriptor'",
+        "companion-version-mismatch",
+        "pip check",
+    ),
+    (
+        "ImportError: cannot import name 'triton_key' from 'triton.compiler.compiler' (/v/triton/compiler/compiler.py)",
+        "companion-version-mismatch",
+        "pip check",
+    ),
+    ("ModuleNotFoundError: No module named 'triton.ops'", "companion-version-mismatch", "pip check"),
+    (
+        "InductorError: RuntimeError: Failed to find C compiler. Please specify via CC environment variable or set",
+        "host-compiler-unsupported",
+        "apt install gcc",
+    ),
+    ("RuntimeError: FlashAttention only supports Ampere GPUs or newer.", "gpu-too-old-dropped", "sdpa"),
+    (
+        "ImportError: libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12",
+        "cublas-mismatch",
+        "nvidia-nvjitlink-cu12",
+    ),
+    (
+        "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has",
+        "not-a-stack-problem",
+        "--dtype half",
+    ),
+    (
+        'RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/CUDACachingAllocator.cpp":1131',
+        "out-of-memory-not-a-stack-fault",
+        "nvidia-smi",
+    ),
 )

@@ -384,4 +384,17 @@ def test_a_text_gets_the_command_that_the_same_facts_get(
     first = report_of(CheckSubject(source=source), time.perf_counter()).findings[0]
     assert first.code == "gpu-too-new-for-cuda"
     index = f"https://download.pytorch.org/whl/{tag}"
-    assert first.remedies[0].commands == (f"python -m pip install {wanted} --index-url {index}",)
+    assert first.remedies[0].commands == (
+        "python -m pip uninstall -y torch &&",  # pip takes 2.7.1+cu126 for the 2.7.1 that it is asked for
+        f"python -m pip install {wanted} --index-url {index}",
+    )
+
+
+def test_what_follows_torch_in_a_text_comes_with_it(tmp_path: Path) -> None:
+    text = COLLECT_ENV.format(torch="2.7.1+cu126", cuda="12.6", gpu="GeForce RTX 5080", driver="580.95.05")
+    source = written(tmp_path, "env.txt", f"{text}[pip3] torchvision==0.22.1\n".encode())
+    first = report_of(CheckSubject(source=source), time.perf_counter()).findings[0]
+    assert first.remedies[0].commands == (
+        "python -m pip uninstall -y torch torchvision &&",
+        "python -m pip install torch==2.7.1 torchvision --index-url https://download.pytorch.org/whl/cu128",
+    )

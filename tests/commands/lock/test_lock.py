@@ -270,3 +270,35 @@ def test_the_remedy_of_a_lock_file_edits_the_project(tmp_path: Path) -> None:
 def test_a_list_without_a_framework_says_so(tmp_path: Path) -> None:
     said = render(checked(tmp_path, "requirements.txt", "pandas==2.2.0\n"), TextStyle())
     assert "No line that was read installs a GPU framework" in said
+
+
+@pytest.mark.parametrize(
+    ("asks", "python"),
+    [
+        ("python=3.10", "3.10"),
+        ("conda-forge::python ==3.9.18", "3.9"),
+        ("python 3.8", "3.8"),
+        ("python >=3.9,<3.11", "3.10"),
+        ("python", "3.12"),
+        ("python-dateutil=2.9", "3.12"),
+    ],
+)
+def test_the_python_of_an_environment_file(asks: str, python: str, tmp_path: Path) -> None:
+    text = f"dependencies:\n  - {asks}\n  - pip:\n    - torch==2.1.2\n"
+    said = checked(tmp_path, "environment.yml", text)
+    [environment] = said.facts.environments.get()
+    assert environment.python.get() == python
+    codes = [one.code for one in said.findings]
+    assert ("python-version-no-wheel" in codes) == (python == "3.12")
+
+
+def test_a_python_that_is_assumed_is_named_so(tmp_path: Path) -> None:
+    text = "torch==2.1.2\n"
+    [finding] = [one for one in checked(tmp_path, "requirements.txt", text).findings if one.code.startswith("python")]
+    assert "assumed from requirements.txt: --python-version sets another" in str(finding.evidence)
+    [finding] = [
+        one
+        for one in checked(tmp_path, "requirements.txt", text, python_version="3.12").findings
+        if one.code.startswith("python")
+    ]
+    assert "assumed from" not in str(finding.evidence)
