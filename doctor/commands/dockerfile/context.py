@@ -67,6 +67,10 @@ class Context:
         lines = text.splitlines()
         return lines[place.line - 1] if 0 < place.line <= len(lines) else ""
 
+    def keep(self, name: str, text: str) -> None:
+        """Keep what was read of a file already."""
+        self._read[name] = text
+
     def text(self, name: str) -> str | None:
         """What a file of it holds, None for what is not there, is no file, or is too large."""
         if name not in self._read:
