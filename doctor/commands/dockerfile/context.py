@@ -31,7 +31,10 @@ class Context:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._inside = os.path.realpath(folder) if folder else ""
+        try:
+            self._inside = os.path.realpath(folder) if folder else ""
+        except OSError:  # the working directory is gone
+            self._inside = ""
         self._left, self.lookups_left = _FILES_AT_MOST, _LOOKUPS_AT_MOST
         self._read: dict[str, str | None] = {}
 
@@ -41,7 +44,7 @@ class Context:
 
     def path(self, name: str) -> str:
         """Where a file or directory of it lies, "" where nothing of that name is in it."""
-        if not self._folder or "\0" in name or is_open(name):
+        if not self._inside or "\0" in name or is_open(name):
             return ""
         try:
             found = os.path.realpath(os.path.join(self._inside, name.lstrip("/")))
