@@ -54,8 +54,8 @@ class Spec(NamedTuple):
 
 def parse_spec(text: str) -> Spec:
     """Read "torch", "torch>=2.4,<2.8", "torch==2.6.0+cu124", "jax[cuda12]==0.7.0"; raises BadSpec."""
-    found = re.fullmatch(_SPEC, text)
-    if not found or len(text) > _LONGEST or not text.isascii():  # PEP 508 and PEP 440 know no other digits
+    found = re.fullmatch(_SPEC, text) if len(text) <= _LONGEST else None
+    if not found or not text.isascii():  # PEP 508 and PEP 440 know no other digits
         raise BadSpec(text)
     apart = re.sub(r"^v?(?=\d[\d.]*(\+\w+)?$)", "==", found[3])  # "torch 2.9.1"
     versions, build = re.sub(r"(?<=\d)\.x(?=$|[,\s])", ".*", apart), ""  # "==4.x" as people write it

@@ -229,7 +229,12 @@ def test_a_closed_output_does_not_keep_a_file_from_being_written(tmp_path: Path)
 
 def test_a_working_directory_that_is_gone_is_no_fault_of_ours(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
-    for command in (f"check --root {tmp_path}/root", "--version", "matrix list", f"which cudnn --root {tmp_path}/root"):
+    (tmp_path / "requirements.txt").write_text("torch==2.6.0\n")
+    (tmp_path / "Dockerfile").write_text("FROM ubuntu:24.04\n")
+    for command in (
+        *(f"check --root {tmp_path}/root", "--version", "matrix list", f"which cudnn --root {tmp_path}/root"),
+        *("check --lock ../requirements.txt", "check --dockerfile ../Dockerfile"),
+    ):
         (tmp_path / "gone").mkdir()
         done = shell(f"rmdir {tmp_path}/gone; PYTHONPATH={ROOT} gpudoctor {command}", tmp_path / "gone")
         assert "fault of gpudoctor" not in done.stderr

@@ -16,6 +16,7 @@ COMMANDS = (
     "check --policy",
     "check --root",
     "check --dockerfile",
+    "check --lock",
     "check --image",
     "explain",
     "bench --from",

@@ -30,14 +30,14 @@ _TOML_TEXT = re.compile(
 )
 
 
-def parse_toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str, at_most: int = _TOML_AT_MOST) -> dict[str, Any]:
     """Parse a text of TOML; raises ValueError for what is none, and for what is too large or too deep."""
     if sys.version_info >= (3, 11):
         import tomllib  # late, as every reader here: most machines have no such file
     else:
         import tomli as tomllib
-    if len(text) > _TOML_AT_MOST:
-        raise ValueError(f"more than {_TOML_AT_MOST} characters")
+    if len(text) > at_most:
+        raise ValueError(f"more than {at_most} characters")
     bare = _TOML_TEXT.sub("x", text)
     _refuse_deep(bare)
     dots = [key.count(".") for key in re.split(r"[=,{}\[\]\n]", bare)]

@@ -164,12 +164,13 @@ def _set_by_blank(match: re.Match[str]) -> str:
 
 def _address(match: re.Match[str]) -> str:
     """An IPv6 address, or hexadecimal digits in four groups and more; not a time, a place on PCI or a name of C++."""
-    groups = match[1].split(":")
+    text, end = (match[1][:-1], ":") if re.search(r"[^:]:$", match[1]) else (match[1], "")
+    groups = text.split(":")
     named = [one for one in groups if one]
-    if max(map(len, named), default=0) > 4 or len(groups) > 21 or ":::" in match[1]:
+    if max(map(len, named), default=0) > 4 or len(groups) > 21 or ":::" in text:
         return match[0]
-    is_short = "::" in match[1] and (len(named) > 2 or re.match(r"(fe80|f[cd]..|[23]...)::", match[1], re.IGNORECASE))
-    return "<address>" if is_short or (len(groups) > 3 and "" not in groups) else match[0]
+    is_short = "::" in text and (len(named) > 2 or re.match(r"(fe80|f[cd]..|[23]...)::", text, re.IGNORECASE))
+    return f"<address>{end}" if is_short or (len(groups) > 3 and "" not in groups) else match[0]
 
 
 def _share(match: re.Match[str]) -> str:
@@ -235,7 +236,7 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
         r"(?<![\w.+-])[\w.+-]+@[\w-]+(\.[\w-]+)*\.(?!(?:service|socket|slice|timer|mount|target)\b)[A-Za-z]{2,}\b"),
      "<address>"),
     (".", re.compile(r"(?:(?<=//)(?!127\.)|(?<=@))(\d{1,3}\.){3}\d{1,3}(?![\d.])"), "<address>"),
-    (".", re.compile(r"(?<![\w.])(?!127\.|0\.0\.)(\d{1,3}\.){3}\d{1,3}(?=:\d{2,5}\b)"), "<address>"),
+    (".", re.compile(r"(?<![\w.])(?!127\.|0\.0\.)(\d{1,3}\.){3}\d{1,3}(?=:\d{2,5}\b|<\d{1,5}>)"), "<address>"),
     (".", re.compile(r"(?<![\w.])(192\.168|172\.(1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(?![\d.])"), "<address>"),
     ("::", re.compile(r"(?<![\w:.])::ffff:(\d{1,3}\.){3}\d{1,3}(?![\d.])", re.IGNORECASE), "<address>"),
     (":", re.compile(rf"(?<![\w:.])({_COLONS}{{1,8}}:{_COLONS}+)(?![\w:])"), _address),
@@ -243,6 +244,9 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     ("//", re.compile(r"(?<![\w:/])(//)([A-Za-z0-9][\w.-]*)(?=/)"), _share),
     ("\\", re.compile(r"([A-Z]:\\Users\\)(?!public\\|default\\|all users\\)[^\\/:;\"'\n]+(?=\\)", re.IGNORECASE),
      r"\1<user>"),
+    ("\\home\\", re.compile(r"(\\home\\{1,2})[^\\/:;\"'\s]+(?=\\)"), r"\1<user>"),  # of WSL, from Windows
+    ("~", re.compile(r"(?<![^\s\"'(=:])(~)([A-Za-z_][\w.-]{0,63})(?=/)"), _named_user),
+    ("id=", re.compile(r"(\b[ug]id=\d{1,10}\()([A-Za-z_][\w.-]{0,63})(?=\))"), _named_user),
     ("@", re.compile(
         r"(?<![^\s\"'(=\[,>])([A-Za-z_][\w.-]{0,31})@([A-Za-z][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9-]{1,62}){0,6})"
         r"(?=$|[\s:\"')\],~#$/])"), _account),
@@ -260,7 +264,8 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
         r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:USER|LOGNAME|USERNAME|ACCOUNT)[\"']?\s?[=:]\s?[\"']?)"
         r"([A-Za-z_][\w.\\@-]{0,63})"), _named_user),
     ("", re.compile(
-        r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:HOST|HOSTNAME|NODENAME|NODELIST|COMPUTERNAME|MASTER_ADDR|NODE_LIST)[\"']?\s?[=:]"
+        r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:HOST|HOSTNAME|NODENAME|NODELIST|COMPUTERNAME|MASTER_ADDR|NODE_LIST|[Hh]ost[Nn]ame)"
+        r"[\"']?\s?[=:]"
         r"\s?[\"']?)([A-Za-z][\w.,\[\]-]{0,253})"), _named_host),
     (".", re.compile(
         r"((?<![A-Za-z0-9_])(?:ip|ipv4|hosts?|addr|address|addresses|inet|peer|server|node|via|src|dst|gateway|gw|client"

@@ -31,7 +31,10 @@ class Context:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._inside = os.path.realpath(folder) if folder else ""
+        try:
+            self._inside = os.path.realpath(folder) if folder else ""
+        except OSError:  # the working directory is gone
+            self._inside = ""
         self._left, self.lookups_left = _FILES_AT_MOST, _LOOKUPS_AT_MOST
         self._read: dict[str, str | None] = {}
 
@@ -41,7 +44,7 @@ class Context:
 
     def path(self, name: str) -> str:
         """Where a file or directory of it lies, "" where nothing of that name is in it."""
-        if not self._folder or "\0" in name or is_open(name):
+        if not self._inside or "\0" in name or is_open(name):
             return ""
         try:
             found = os.path.realpath(os.path.join(self._inside, name.lstrip("/")))
@@ -66,6 +69,10 @@ class Context:
         text = next((text for name, text in self._read.items() if text and self.shown(name) == place.file), "")
         lines = text.splitlines()
         return lines[place.line - 1] if 0 < place.line <= len(lines) else ""
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep what was read of a file already."""
+        self._read[name] = text
 
     def text(self, name: str) -> str | None:
         """What a file of it holds, None for what is not there, is no file, or is too large."""

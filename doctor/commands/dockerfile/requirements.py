@@ -149,7 +149,7 @@ def _lines(text: str) -> Iterator[tuple[str, int]]:
         if line.endswith("\\") and not line.lstrip().startswith("#"):
             made += line[:-1] + " "
             continue
-        made = re.sub(r"(^|\s+)#.*$", "", made + line).strip()
+        made = re.sub(r"(?:^|\s)#.*$", "", made + line).strip()
         if made:
             yield made, begun
         begun, made = 0, ""

@@ -19,7 +19,8 @@ from doctor.commands.dockerfile.requirements import Listed, constrained, environ
 from doctor.commands.dockerfile.run import Pinned, conda_pins
 from doctor.commands.dockerfile.yaml import Node, parse_yaml
 from doctor.commands.lock import conda, pipfile, toml, uv
-from doctor.commands.lock.package import Lines, LockError, Package, Wanted
+from doctor.commands.lock.package import Lines, LockError, Package, Wanted, refuse_other_shape
+from doctor.host.documents import parse_json, parse_toml
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase, DockerfileFacts, DockerfileLine
 from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
@@ -141,43 +142,62 @@ def _python(document: object) -> str:
         asked = found[1] + found[2] if found else ""
         return next((one for one in _PYTHONS if not asked or accepts(asked, one)), _PYTHONS[0])
     said: Any = document if isinstance(document, dict) else {}
-    metadata = said.get("metadata")
-    asked = said.get("requires-python") or (metadata or {}).get("python-versions") if isinstance(said, dict) else ""
-    asked = asked or (metadata or {}).get("requires_python", "") if isinstance(metadata, dict) else asked
-    specifier = str(asked or "") if re.fullmatch(r"[\d.,<>=!~* ]*", str(asked or "")) else ""
-    return next((one for one in _PYTHONS if not specifier or accepts(specifier.replace(" ", ""), one)), _PYTHONS[0])
+    metadata, pipenv = said.get("metadata", {}), said.get("_meta", {}).get("requires", {})
+    asked = said.get("requires-python") or metadata.get("python-versions") or metadata.get("requires_python")
+    asked = asked or pipenv.get("python_version") or ""
+    return next((one for one in _PYTHONS if any(_admits(each, one) for each in asked.split("||"))), _PYTHONS[0])
+
+
+def _admits(asked: str, python: str) -> bool:
+    """Whether a specifier does, also one of poetry's: "3.12.*", "~3.10", "^3.9"."""
+    clauses = [re.sub(r"^=?(?=\d)", "==", one) for one in asked.replace(" ", "").split(",")]
+    clauses = [re.sub(r"^(?:~(?!=)|==)(\d+\.\d+)(?:\.[\d*]+)*$", r"==\1.*", one) for one in clauses]
+    specifier = ",".join(f">={one[1:]},<4" if one.startswith("^3") else one for one in clauses)
+    try:
+        return accepts(specifier, python)
+    except ValueError:
+        return True
 
 
 def _document(name: str, text: str, path: str) -> object:
     """The parsed file, the text itself for a list of requirements."""
     if name.endswith((".toml", "uv.lock", "poetry.lock", "pdm.lock")):
         try:
-            import tomllib
-        except ImportError:  # Python 3.10
-            import tomli as tomllib  # type: ignore[import-not-found,no-redef]
-        try:
-            return tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            document = parse_toml(text, FILE_AT_MOST_BYTES)
+        except ValueError as error:
             if re.search(r"^[A-Za-z][\w.-]*(\[.*\])?==", text, re.MULTILINE):
                 raise LockError(f"{path}: it is no TOML but a requirements file: name it requirements.txt") from error
             raise LockError(f"{path}: it is no TOML: {error}") from error
+        refuse_other_shape(document, (_reader(name) or (None, {}))[1], path)
+        return document
     if name.endswith(("pixi.lock", ".yml", ".yaml")):
         try:
             return parse_yaml(text, path)
         except DockerfileError as error:
             raise LockError(str(error)) from error
     if name.endswith("Pipfile.lock"):
-        from doctor.host.documents import parse_json
-
         try:
-            return parse_json(text)
+            document = parse_json(text)
         except ValueError as error:
             raise LockError(f"{path}: it is no JSON") from error
+        if isinstance(document, dict):
+            refuse_other_shape(document, pipfile.SHAPE, path)
+        return document
     return text
 
 
 Reader = Callable[[Mapping[str, Any], Wanted, str, Lines], tuple[Package, ...]]
-_READERS: dict[str, Reader] = {"uv.lock": uv.select, "poetry.lock": toml.poetry, "pdm.lock": toml.pdm}
+_READERS: dict[str, tuple[Reader, dict[str, Any]]] = {
+    "uv.lock": (uv.select, uv.SHAPE),
+    "poetry.lock": (toml.poetry, toml.POETRY),
+    "pdm.lock": (toml.pdm, toml.PDM),
+}
+
+
+def _reader(name: str) -> tuple[Reader, dict[str, Any]] | None:
+    """What reads a file of TOML with this name, and the shape that it has."""
+    is_pylock = re.fullmatch(r"pylock(\.[\w-]+)?\.toml", name)
+    return (toml.pylock, toml.PYLOCK) if is_pylock else _READERS.get(name)
 
 
 def _selected(
@@ -186,10 +206,9 @@ def _selected(
     """What the file installs, and what could not be read; raises LockError."""
     name = os.path.basename(path)
     if name.endswith((".txt", ".in")):
-        context = Context(os.path.dirname(path) or ".")
-        return _listed(requirements(name, context, {}), path)
+        return _listed(requirements(name, _context(path, text), {}), path)
     if name.endswith((".yml", ".yaml")) and not name.endswith(_CONDA_LOCKS):
-        return _environment_file(path)
+        return _environment_file(path, _context(path, text))
     packages = _packages(document, text, path, wanted, platform)
     beside = tuple(f"{one.name}=={one.version}" for one in packages)
     return [_pinned(one, beside) for one in packages if one.name and one.version], []
@@ -197,9 +216,8 @@ def _selected(
 
 def _packages(document: Any, text: str, path: str, wanted: Wanted, platform: str) -> tuple[Package, ...]:
     name = os.path.basename(path)
-    reader = _READERS.get(name) or (toml.pylock if re.fullmatch(r"pylock(\.[\w-]+)?\.toml", name) else None)
-    if reader:
-        return reader(document, wanted, path, Lines(text, _TOML_NAMES))
+    if reader := _reader(name):
+        return reader[0](document, wanted, path, Lines(text, _TOML_NAMES))
     if name == "pixi.lock":
         return conda.pixi(document, platform, path)
     if name.endswith(_CONDA_LOCKS):
@@ -227,9 +245,16 @@ def _listed(listed: Listed, path: str) -> tuple[list[Pinned], list[DockerfileLin
     return found, unread
 
 
-def _environment_file(path: str) -> tuple[list[Pinned], list[DockerfileLine]]:
+def _context(path: str, text: str) -> Context:
+    """What lies beside a file that was read already: with hashes it is larger than a file of a build."""
+    context = Context(os.path.dirname(path) or ".")
+    context.keep(os.path.basename(path), text)
+    return context
+
+
+def _environment_file(path: str, context: Context) -> tuple[list[Pinned], list[DockerfileLine]]:
     """conda's environment.yml: its `pip:` list; which builds its own packages get, conda's solver decides."""
-    found = environment(os.path.basename(path), Context(os.path.dirname(path) or "."), {})
+    found = environment(os.path.basename(path), context, {})
     if found is None:
         raise LockError(f"{path}: it is no environment of conda's: it has no dependencies")
     pinned, unread = _listed(found.pip, path)

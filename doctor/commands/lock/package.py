@@ -11,6 +11,7 @@ from compat.spec import normal
 from doctor.host import BadRequest
 from doctor.model.facts.seen import Place
 
+_SPOKEN: dict[type, str] = {str: "text", list: "list", dict: "table"}
 _TAG = re.compile(r"cu\d+|cpu|rocm[\d.]+|xpu")
 _WHEEL = re.compile(r"/([A-Za-z0-9_.]+)-([^-/]+)-[^/]*\.whl(?:#.*)?$")
 
@@ -47,6 +48,20 @@ class Wanted(NamedTuple):
             return any(Marker(marker).evaluate({**self.environment, "extra": one}) for one in (*self.extras, ""))
         except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, RecursionError) as error:
             raise LockError(f"the marker {marker[:80]!r} cannot be read") from error
+
+
+def refuse_other_shape(value: object, shape: Any, file: str, name: str = "the file") -> None:
+    """Raise LockError for a value of another type than its tool writes; a key may be missing, "*" is any key."""
+    wanted = shape if isinstance(shape, type) else type(shape)
+    if not isinstance(value, wanted):
+        raise LockError(f"{file}: {name} is no {_SPOKEN[wanted]}")
+    if isinstance(value, list):
+        for one in value:
+            refuse_other_shape(one, shape[0], file, f"an entry of {name}")
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if (below := shape.get(key, shape.get("*"))) is not None:
+                refuse_other_shape(one, below, file, f"`{key[:80]}`")
 
 
 def build_of(address: str) -> str | None:

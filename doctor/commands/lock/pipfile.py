@@ -8,6 +8,8 @@ from compat.spec import normal
 from doctor.commands.lock.package import Lines, LockError, Package, Wanted, build_of, of_wheel
 from doctor.model.facts.seen import Place
 
+SHAPE = {"_meta": {"sources": [{"name": str}], "requires": {"python_version": str}}, "*": {"*": {"index": str}}}
+
 
 def select(document: Any, wanted: Wanted, file: str, lines: Lines) -> tuple[Package, ...]:
     """Return what is installed; `--group develop` adds the packages for development. Raises LockError."""

@@ -11,6 +11,9 @@ from doctor.commands.lock.package import Lines, Package, Wanted, build_of, of_wh
 from doctor.model.facts.seen import Place
 
 Table = Mapping[str, Any]
+POETRY = {"metadata": {"python-versions": str}, "extras": {}, "package": [{"source": {}}]}
+PDM = {"metadata": {"requires_python": str}, "package": [{}]}
+PYLOCK = {"requires-python": str, "packages": [{"wheels": [{}], "archive": {}}]}
 
 
 def poetry(document: Table, wanted: Wanted, file: str, lines: Lines) -> tuple[Package, ...]:

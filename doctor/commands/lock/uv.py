@@ -14,6 +14,19 @@ from doctor.model.facts.seen import Place
 
 _CONFLICT = re.compile(r"extra\s*(==|!=)\s*'((?:extra|group)-\d+-[^']+)'")
 _TRUE, _FALSE = "python_version >= '0'", "python_version < '0'"
+_EDGE = {"name": str, "marker": str, "extra": [str]}
+SHAPE = {
+    "requires-python": str,
+    "package": [
+        {
+            "source": {},
+            "resolution-markers": [str],
+            "dependencies": [_EDGE],
+            "optional-dependencies": {"*": [_EDGE]},
+            "dev-dependencies": {"*": [_EDGE]},
+        }
+    ],
+}
 _PROJECTS = frozenset({"editable", "virtual", "directory"})
 Table = Mapping[str, Any]
 
@@ -83,7 +96,7 @@ class _Walk:
         """The record that an edge means: by version and source, otherwise by the markers of the forks."""
         fits = [
             one
-            for one in self._records.get(edge["name"], ())
+            for one in self._records.get(edge.get("name", ""), ())
             if edge.get("version") in (None, one.get("version")) and edge.get("source") in (None, one.get("source"))
         ]
         if len(fits) > 1:

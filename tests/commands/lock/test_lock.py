@@ -250,6 +250,15 @@ def test_what_is_not_read_is_unknown(tmp_path: Path) -> None:
         ("environment.yml", "name: a\n", "it has no dependencies"),
         ("Cargo.lock", "", "gpudoctor does not read this file"),
         ("poetry.lock", POETRY.replace("sys_platform ==", "sys_platform !!"), "cannot be read"),
+        ("uv.lock", f"version = 1\n{'.'.join('a' * 20_000)} = 1\n", "a key of more than 32 parts"),
+        ("uv.lock", UV.replace('source = { virtual = "." }', "source = 3"), "`source` is no table"),
+        ("uv.lock", UV.replace("marker = \"sys_platform == 'darwin'\"", "marker = 3"), "`marker` is no text"),
+        ("uv.lock", UV.replace('requires-python = ">=3.10"', "requires-python = 3.12"), "`requires-python` is no text"),
+        ("poetry.lock", 'metadata = "x"\n', "`metadata` is no table"),
+        ("poetry.lock", '[[package]]\nname = "torch"\nsource = "x"\n', "`source` is no table"),
+        ("pylock.toml", '[[packages]]\nname = "torch"\nwheels = true\n', "`wheels` is no list"),
+        ("Pipfile.lock", '{"_meta": [], "default": {}}', "`_meta` is no table"),
+        ("Pipfile.lock", '{"default": {"torch": {"index": []}}}', "`index` is no text"),
     ],
 )
 def test_other_files_end_in_one_line(name: str, text: str, says: str, tmp_path: Path) -> None:
@@ -302,3 +311,32 @@ def test_a_python_that_is_assumed_is_named_so(tmp_path: Path) -> None:
         if one.code.startswith("python")
     ]
     assert "assumed from" not in str(finding.evidence)
+
+
+@pytest.mark.parametrize(
+    ("asked", "python"),
+    [("3.11.*", "3.11"), ("~3.10", "3.10"), ("^3.13", "3.13"), ("3.9", "3.9"), (">=3.8,<3.11", "3.10"),
+     ("~3.9 || ~3.10", "3.10"), ("^3.8", "3.12"), (">=3.10 <>", "3.12")],
+)  # fmt: skip
+def test_a_python_as_poetry_writes_it(asked: str, python: str, tmp_path: Path) -> None:
+    said = checked(tmp_path, "poetry.lock", POETRY.replace(">=3.10,<3.12", asked))
+    assert [str(one.python.value) for one in said.facts.environments.value] == [python]
+
+
+def test_a_pipfile_says_its_python(tmp_path: Path) -> None:
+    text = json.dumps({"_meta": {"requires": {"python_version": "3.9"}}, "default": {"torch": {"version": "==2.6.0"}}})
+    said = checked(tmp_path, "Pipfile.lock", text)
+    assert [str(one.python.value) for one in said.facts.environments.value] == ["3.9"]
+
+
+def test_a_long_list_with_hashes_is_read(tmp_path: Path) -> None:
+    hashes = "".join(f" \\\n    --hash=sha256:{number:064x}" for number in range(8_000))
+    said = checked(tmp_path, "requirements.txt", f"numpy==2.0.0{hashes}\ntorch==2.6.0\n")
+    assert builds(said) == {"torch 2.6.0+cu124": "8002"}
+    assert "plan-incomplete" not in {one.code for one in said.answers if one.kind.value == "bad"}
+
+
+def test_a_line_of_blanks_takes_no_time(tmp_path: Path) -> None:
+    started = time.perf_counter()
+    checked(tmp_path, "requirements.txt", f"torch==2.6.0{' ' * 400_000}x\n")
+    assert time.perf_counter() - started < 5
