@@ -161,3 +161,11 @@ def test_four_packages_are_solved_in_half_a_second(capsys: pytest.CaptureFixture
     before = time.process_time()
     asked(capsys, "solve", "torch", "torchvision", "diffusers", "xformers", "--gpu", "L4")
     assert time.process_time() - before < 0.5
+
+
+def test_no_channel_serves_a_driver_that_does_not_know_the_card(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("matrix", "can", "torch==1.13.1", "--gpu", "RTX 5090", "--driver")
+    assert execute([*words, "560"]) == 1
+    assert "Other channels" not in capsys.readouterr().out
+    assert execute([*words, "570.86"]) == 1
+    assert "Other channels" in capsys.readouterr().out
