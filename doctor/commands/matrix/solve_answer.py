@@ -13,6 +13,8 @@ from compat.cards import GpuCard
 from compat.channels import Offer, covered, is_newer, offers
 from compat.matrix import Matrix, Uncovered
 from compat.need import ChangePackages, CreateEnvironment
+from compat.overlap import overlap
+from compat.platform_row import UnpublishedRow
 from compat.reason import BAD, NO, UNKNOWN, YES
 from compat.row import FrameworkRow
 from compat.solve.candidates import SolveCandidate, pool
@@ -186,12 +188,12 @@ def install_commands(solution: Solution, where: TargetMachine, matrix: Matrix) -
     return {tool: _commands(tool, solution, where, matrix) for tool in tools}
 
 
-def install_command(row: FrameworkRow, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
-    """The lines that install one build with pip; none where it is not recorded who serves it."""
+def install_command(row: FrameworkRow, versions: str, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
+    """Return the lines that install these versions of a build with pip; none where it is not recorded who serves it."""
     if not _is_served(row, matrix):
         return ()
     target = _target("pip", where)._replace(python="python" if where.os_family == "windows" else "python3")
-    need = ChangePackages((requirement_of(row, row.versions),), target.python)
+    need = ChangePackages((requirement_of(row, versions),), target.python)
     return tuple(commands(plan_for(need, target, matrix), target))
 
 
@@ -205,7 +207,16 @@ def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
     return _is_served(one.row, matrix)
 
 
+def unpublished(row: FrameworkRow, matrix: Matrix) -> str:
+    """Return how people get a build that a plain `pip install` does not bring; "" for every other."""
+    rows: tuple[UnpublishedRow, ...] = matrix.rows("package", "unpublished")
+    found = (one for one in rows if one.package == row.package and overlap((one.versions, row.versions)) != NO)
+    return next((one.instead for one in found), "")
+
+
 def _is_served(row: FrameworkRow, matrix: Matrix) -> bool:
+    if unpublished(row, matrix):
+        return False
     if not row.build or is_default_build(row):
         return True
     try:

@@ -234,3 +234,23 @@ def test_another_release_keeps_cuda(os_family: str, arch: str, need: Need, expec
 def test_the_build_of_the_package_index(release: str, platform: tuple[str, str], build: str | None) -> None:
     row = default_build("torch", release, *platform, MATRIX)
     assert (row and row.build) == build
+
+
+@pytest.mark.parametrize(
+    ("ask", "line"),
+    [
+        ("keras==3.4.1", "-m pip install keras==3.4.1\n"),  # rows of ranges: the release that was asked for
+        ("keras<3.5", "-m pip install 'keras>=3,<4,<3.5'\n"),
+        ("opencv-python", "OpenCV with CUDA is built from source"),
+        ("detectron2", "pip install git+https://github.com/facebookresearch/detectron2.git"),
+        ("flash-attn==2.8.3", "pip install flash-attn --no-build-isolation"),
+        ("caffe", "Caffe is built from source"),
+        ("cntk", "the package cntk-gpu"),
+    ],
+)
+def test_the_command_installs_what_was_asked_for(ask: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The package index has no opencv, caffe2 and detectron2; its caffe is another project, its flash-attn source."""
+    assert execute(["matrix", "can", ask, "--os", "linux"]) == 0
+    shown = capsys.readouterr().out
+    assert line in shown or line.strip() in " ".join(shown.split())
+    assert ("-m pip install" in shown) is ask.startswith("keras")
