@@ -161,10 +161,15 @@ def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
     return overlap((asked.versions, row.versions)) != NO
 
 
+def candidate_of(asked: Spec, row: FrameworkRow, matrix: Matrix) -> SolveCandidate:
+    """Return one build as a candidate for what was asked, whatever speaks against it."""
+    return _build(asked, row, matrix, with_gpu_code=False)
+
+
 def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) -> SolveCandidate:
     code = _without_code(row) if with_gpu_code and not host_of(row, matrix) else ()
     against = (*_unpublished(asked, row), *code, *extra_reasons(asked, row, matrix))
-    versions = narrowed(asked.versions, row.versions)
+    versions = _narrowed(asked.versions, row.versions)
     extra = _leaving_cuda_out(asked, row, matrix)
     row = _on_its_pythons(_on_the_system(row) if extra else row, versions, matrix)
     return SolveCandidate(
@@ -252,7 +257,7 @@ def newer_elsewhere(asked: Spec, os_family: str, arch: str, matrix: Matrix) -> s
     return there.versions.removeprefix("==")
 
 
-def narrowed(asked: str, row: str) -> str:
+def _narrowed(asked: str, row: str) -> str:
     """Return what the row speaks of and was asked for."""
     exact = [one for one in (row, asked) if re.fullmatch(r"==[^,*]+", one)]
     return exact[0] if exact else ",".join(dict.fromkeys(clause for one in (row, asked) for clause in _clauses(one)))

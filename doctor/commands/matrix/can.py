@@ -320,7 +320,7 @@ def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachin
     if answer.best:
         page.paragraph(f"  {answer.best.name}: {answer.best.verdict}", colour="bold")
         if answer.verdict == YES and len(case.answers) == 1:
-            _write_command(page, answer, answer.best, where, matrix)
+            _write_command(page, answer, answer.best, where._replace(capabilities=case.chips), matrix)
         shown = _bearing(answer.best)
         for reason in shown:
             _write_reason(page, reason)
@@ -339,13 +339,11 @@ def _bearing(best: BuildVerdict) -> list[Reason]:
 
 def _write_command(page: Page, answer: CanAnswer, best: BuildVerdict, where: TargetMachine, matrix: Matrix) -> None:
     """What installs the build, if it is recorded who serves it."""
-    from compat.solve.candidates import narrowed  # late, as all here: only an answer in text has commands
-    from compat.solve.conflicts import from_system
+    from compat.solve.conflicts import from_system  # late, as all here: only an answer in text has commands
     from doctor.commands.matrix.solve_answer import install_command, unpublished
 
     if best.build:
-        versions = narrowed(parse_spec(answer.spec).versions, best.build.versions)
-        page.verbatim("\n".join(install_command(best.build, versions, where, matrix)), indent=4)
+        page.verbatim("\n".join(install_command(parse_spec(answer.spec), best.build, where, matrix)), indent=4)
         if instead := unpublished(best.build, matrix):
             page.paragraph(f"    {instead}", hang=6)
         if best.build.libraries == "system" and best.build.cuda and not where.cuda:

@@ -17,7 +17,8 @@ from compat.overlap import overlap
 from compat.platform_row import UnpublishedRow
 from compat.reason import BAD, NO, UNKNOWN, YES
 from compat.row import FrameworkRow
-from compat.solve.candidates import SolveCandidate, pool
+from compat.solve.candidates import SolveCandidate, candidate_of, pool
+from compat.solve.conflicts import pins_to_add
 from compat.solve.rejections import Rejection, refusals
 from compat.solve.relaxations import Change, Task, changes
 from compat.solve.search import Problem, Solution, newest_unsure, solve, solve_unsure
@@ -188,12 +189,14 @@ def install_commands(solution: Solution, where: TargetMachine, matrix: Matrix) -
     return {tool: _commands(tool, solution, where, matrix) for tool in tools}
 
 
-def install_command(row: FrameworkRow, versions: str, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
-    """Return the lines that install these versions of a build with pip; none where it is not recorded who serves it."""
+def install_command(asked: Spec, row: FrameworkRow, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
+    """Return the lines that install a build with pip; none where it is not recorded who serves it."""
     if not _is_served(row, matrix):
         return ()
     target = _target("pip", where)._replace(python="python" if where.os_family == "windows" else "python3")
-    need = ChangePackages((requirement_of(row, versions),), target.python)
+    one = candidate_of(asked, row, matrix)
+    pins = (pin for pin, _ in pins_to_add((one,), where.python, where, matrix))
+    need = ChangePackages((requirement_of(row, one.versions), *pins), target.python)
     return tuple(commands(plan_for(need, target, matrix), target))
 
 

@@ -254,3 +254,19 @@ def test_the_command_installs_what_was_asked_for(ask: str, line: str, capsys: py
     shown = capsys.readouterr().out
     assert line in shown or line.strip() in " ".join(shown.split())
     assert ("-m pip install" in shown) is ask.startswith("keras")
+
+
+@pytest.mark.parametrize(
+    ("ask", "line"),
+    [
+        ("tensorflow-gpu==2.4", "tensorflow-gpu==2.4 'protobuf<4'"),
+        ("paddlepaddle-gpu==2.6.2 --python 3.12", "paddlepaddle-gpu==2.6.2 setuptools"),
+        ("torch==1.13.1", "torch==1.13.1 'numpy<2'"),
+        ("jax==0.4.30 --gpu sm_61", "'jax[cuda12]==0.4.30' nvidia-cudnn-cu12==9.10.2.21"),
+        ("torch==2.9.1 --gpu sm_80", "torch==2.9.1"),
+    ],
+)
+def test_the_command_keeps_pip_from_what_does_not_work(ask: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`solve` adds the same requirements."""
+    assert execute(["matrix", "can", *ask.split(), "--os", "linux"]) == 0
+    assert f"python3 -m pip install {line}\n" in capsys.readouterr().out
