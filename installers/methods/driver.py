@@ -234,7 +234,7 @@ def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tu
         reset = Command(_RESET, "leave the module stream of another driver", needs_root=True, inverse=_STREAM_STAYS)
         driver = Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream))
         return (*steps, reset, driver)
-    lock = _locked(target, branch) if need.versions else ()
+    lock = _locked(target, branch) if need.versions.startswith("==") else ()
     return (*steps, *lock, install(target, _meta(need, branch), why=_WHY))
 
 

@@ -469,7 +469,9 @@ def _of_method(asked: InstallOrder, need: InstallCudnn, target: Target) -> Need:
 def _wanted(asked: InstallOrder, facts: Facts | None, matrix: Matrix) -> tuple[Need, InstallOrder]:
     """The cuDNN that the first installed framework with one was built for; raises BadOrder."""
     if facts is None:
-        raise BadOrder("say which cuDNN: that of another machine's frameworks is not known here")
+        raise BadOrder(
+            "say which cuDNN, as in gpudoctor install cudnn 9.10.2: frameworks of another machine are not known"
+        )
     for framework in _frameworks(facts):
         try:
             built = built_for(framework, facts, matrix).value

@@ -14,7 +14,7 @@ from compat.cards import GpuCard, gpu_cards_of
 from compat.channels import Offer, covered, offers
 from compat.driver_name import driver_named
 from compat.matrix import Matrix, Uncovered
-from compat.platform import machine_of
+from compat.platform import machine_of, unpublished
 from compat.reason import BAD, NO, OK, UNKNOWN, YES, Reason, verdict_of
 from compat.spec import Spec, parse_spec, parse_specs
 from compat.spoken import architecture_of, system_of
@@ -340,7 +340,7 @@ def _bearing(best: BuildVerdict) -> list[Reason]:
 def _write_command(page: Page, answer: CanAnswer, best: BuildVerdict, where: TargetMachine, matrix: Matrix) -> None:
     """What installs the build, if it is recorded who serves it."""
     from compat.solve.conflicts import from_system  # late, as all here: only an answer in text has commands
-    from doctor.commands.matrix.solve_answer import install_command, unpublished
+    from doctor.commands.matrix.solve_answer import install_command
 
     if best.build:
         page.verbatim("\n".join(install_command(parse_spec(answer.spec), best.build, where, matrix)), indent=4)

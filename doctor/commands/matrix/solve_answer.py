@@ -13,8 +13,7 @@ from compat.cards import GpuCard
 from compat.channels import Offer, covered, is_newer, offers
 from compat.matrix import Matrix, Uncovered
 from compat.need import ChangePackages, CreateEnvironment
-from compat.overlap import overlap
-from compat.platform_row import UnpublishedRow
+from compat.platform import unpublished
 from compat.reason import BAD, NO, UNKNOWN, YES
 from compat.row import FrameworkRow
 from compat.solve.candidates import SolveCandidate, candidate_of, pool
@@ -208,13 +207,6 @@ def requirement(one: SolveCandidate) -> str:
 def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
     """Whether a package index is known to have a build: its wheel was read, or the matrix names an index."""
     return _is_served(one.row, matrix)
-
-
-def unpublished(row: FrameworkRow, matrix: Matrix) -> str:
-    """Return how people get a build that a plain `pip install` does not bring; "" for every other."""
-    rows: tuple[UnpublishedRow, ...] = matrix.rows("package", "unpublished")
-    found = (one for one in rows if one.package == row.package and overlap((one.versions, row.versions)) != NO)
-    return next((one.instead for one in found), "")
 
 
 def _is_served(row: FrameworkRow, matrix: Matrix) -> bool:

@@ -478,3 +478,12 @@ def test_a_script_of_a_user_asks_for_root_step_by_step() -> None:
     assert lines.index("exit 4") < lines.index("as_user python3.12 -m venv .venv")
     assert not any(line.startswith('[ "$(id -u)" -eq 0 ] || stop') for line in lines)
     assert "bench lenet" not in "\n".join(lines)
+
+
+@pytest.mark.parametrize(("card", "pinned"), [("RTX 4090", False), ("GTX 1080", True)])
+def test_only_a_card_that_was_dropped_pins_the_driver(
+    card: str, pinned: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ "newer ones may not support this GPU" is true of a GTX 1080 only."""
+    assert execute(["install", "stack", "torch", "--gpu", card, "--distribution", "fedora-43"]) == 0
+    assert ("versionlock" in capsys.readouterr().out) is pinned
