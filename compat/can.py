@@ -34,7 +34,7 @@ from compat.spec import Spec
 from compat.specifier import first_release
 from compat.target import TargetMachine
 from compat.traits import traits_of
-from compat.version import CudaVersion, CudnnVersion
+from compat.version import ComputeCapability, CudaVersion, CudnnVersion
 
 _MOST_CHIPS = 16
 _NAMED_FOR_CUDA = re.compile(r"-cu(da)?\d|-gpu$")  # cupy-cuda12x, tensorrt-cu12, onnxruntime-gpu
@@ -80,6 +80,7 @@ class Case(NamedTuple):
     cards: tuple[str, ...]  # "NVIDIA GeForce GT 640 (sm_30)"
     answers: tuple[CanAnswer, ...]
     together: Reason | None = None  # whether several frameworks go into one environment, where each does alone
+    chips: tuple[ComputeCapability, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -112,7 +113,7 @@ def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: TargetMachin
         labels = tuple(card.label(chip) for card, chip in zip(cards, chips, strict=True))
         here = where._replace(capabilities=tuple(dict.fromkeys(chips)))
         answers = tuple(answer(spec, here, matrix) for spec in specs)
-        cases.append(Case(labels, answers, _together(specs, answers, here, matrix)))
+        cases.append(Case(labels, answers, _together(specs, answers, here, matrix), here.capabilities))
     return Reply(tuple(cases), len(every) <= _MOST_CHIPS)
 
 

@@ -8,7 +8,7 @@ from compat.base.record import NamedTuple
 from compat.build import serves
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
-from compat.reason import BAD, driver_runs
+from compat.reason import BAD, driver_runs, drives_reasons
 from compat.row import ChannelRow
 from compat.spec import Spec
 from compat.target import TargetMachine
@@ -32,7 +32,12 @@ class Offer(NamedTuple):
 
 
 def offers(specs: Iterable[Spec], where: TargetMachine, matrix: Matrix) -> tuple[Offer, ...]:
-    """Return what channels without rows of builds serve of these packages, and is not known not to work there."""
+    """Return what channels without rows of builds serve of these packages, and is not known not to work there.
+
+    Nothing works with a driver that does not know the card.
+    """
+    if any(reason.kind == BAD for reason in drives_reasons(where, matrix)):
+        return ()
     found = (_offer(row, where, matrix) for spec in specs for row in _rows(spec, matrix) if not row.covered)
     return tuple(dict.fromkeys(one for one in found if one))
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         NameRow,
         SystemLibraryRow,
         SystemRow,
+        UnpublishedRow,
     )
     from compat.row import FrameworkRow
     from compat.spec import Spec
@@ -105,6 +106,13 @@ def absent(package: str, specifier: str, where: TargetMachine, matrix: Matrix) -
         and all(accepts(row.versions, one) for one in named if release_key(one))
     ]
     return min(found, key=lambda row: (row.gpu_only, not row.package), default=None)  # what says most comes first
+
+
+def unpublished(row: FrameworkRow, matrix: Matrix) -> str:
+    """Return how people get a build that a plain `pip install` does not bring; "" for every other."""
+    rows: tuple[UnpublishedRow, ...] = _rows(matrix, "package", "unpublished")
+    found = (one for one in rows if one.package == row.package and overlap((one.versions, row.versions)) != NO)
+    return next((one.instead for one in found), "")
 
 
 @lru_cache(maxsize=8)

@@ -61,6 +61,19 @@ class CompiledRow(NamedTuple):
     note: str
 
 
+class UnpublishedRow(NamedTuple):
+    """Releases that a plain `pip install` does not bring with GPU code. File package.json, table unpublished."""
+
+    id: str
+    package: str
+    versions: str  # PEP 440 specifier; "" is every release
+    instead: str  # how people get it: "CNTK for GPUs is the package cntk-gpu"
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class CardPlatformRow(NamedTuple):
     """The machines that cards sit in, where these are of one kind. File platform.json, table cards."""
 
@@ -150,7 +163,13 @@ class JetpackRow(NamedTuple):
 
 
 PLATFORM_TABLES: dict[str, dict[str, type]] = {
-    "package": {"names": NameRow, "extras": ExtraRow, "scripts": ScriptRow, "compiled": CompiledRow},
+    "package": {
+        "names": NameRow,
+        "extras": ExtraRow,
+        "scripts": ScriptRow,
+        "compiled": CompiledRow,
+        "unpublished": UnpublishedRow,
+    },
     "platform": {
         "cards": CardPlatformRow,
         "absent": AbsentRow,

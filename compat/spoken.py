@@ -12,6 +12,8 @@ _SYSTEMS = {
     "wsl": ("wsl2", "wsl 2"),
     "macos": ("mac", "osx", "darwin"),
 }
+_DISTRIBUTIONS = {"amazon": "amzn", "amazonlinux": "amzn", "amazon-linux": "amzn", "alma": "almalinux"}
+_LEAP = "opensuse-leap"  # the only openSUSE with numbers
 _ARCHES = {"amd64": "x86_64", "x64": "x86_64", "aarch64": "sbsa", "arm64": "sbsa"}  # uname, wheels, Apple
 
 
@@ -34,4 +36,5 @@ def distribution_of(text: str) -> tuple[str, str]:
     found = re.fullmatch(
         r"([a-z](?:[a-z-]*[a-z])?)(?:[\s:_-]*([0-9][0-9.]*))?", text.strip().casefold().replace(" ", "-")
     )
-    return (found[1], found[2] or "") if found else ("", "")
+    name, version = (found[1], found[2] or "") if found else ("", "")
+    return (_LEAP if name == "opensuse" and version else _DISTRIBUTIONS.get(name, name)), version

@@ -18,6 +18,7 @@ from installers.steps.use_file import UseFile
 OF_ROOT = ("/usr/", "/opt/")
 WINDOWS_HOME = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v{cuda}"
 Row = TypeVar("Row", bound=Any)
+_WAYS = ("runfile", "archive", "wheel", "conda", "container", "packages", "local")
 
 
 class CudaOrder(NamedTuple):
@@ -34,7 +35,10 @@ class CudaOrder(NamedTuple):
 class NoSuchToolkit(GpudoctorError):
     """No row knows such a toolkit, or the order does not say which."""
 
-    hint = "--method says another way: runfile, archive, wheel, conda, container, packages or local."
+    def __init__(self, what: str, tried: str = "") -> None:
+        *ways, last = (way for way in _WAYS if way != tried)
+        self.hint = f"--method says another way: {', '.join(ways)} or {last}."
+        super().__init__(what)
 
 
 def order_of(need: InstallToolkit) -> CudaOrder:

@@ -80,7 +80,7 @@ def toolkits(target: Target, matrix: Matrix) -> tuple[CudaVersion, ...]:
     except Uncovered as error:
         there = "; ".join(_known(_distribution(target), matrix))
         known = f"; there is one for {there}" if there else ""
-        raise NoSuchToolkit(f"{error}{known}{own_package('cuda', target, matrix)}") from error
+        raise NoSuchToolkit(f"{error}{known}{own_package('cuda', target, matrix)}", "packages") from error
     rows: tuple[ToolkitRow, ...] = matrix.rows("cuda", "toolkits")
     return tuple(one for one in sorted({one.cuda for one in rows}) if row.cuda is None or accepts(row.cuda, one))
 
@@ -90,7 +90,7 @@ def require_toolkit(cuda: str, target: Target, matrix: Matrix) -> None:
     has = ", ".join(map(str, toolkits(target, matrix)))
     if cuda not in has.split(", "):
         own = own_package("cuda", target, matrix)
-        raise NoSuchToolkit(f"NVIDIA's packages for {system(target)} have CUDA {has}, not {cuda}{own}")
+        raise NoSuchToolkit(f"NVIDIA's packages for {system(target)} have CUDA {has}, not {cuda}{own}", "packages")
 
 
 def require_branch(branch: int, target: Target, matrix: Matrix) -> None:
@@ -99,25 +99,38 @@ def require_branch(branch: int, target: Target, matrix: Matrix) -> None:
     A branch that was over before the first CUDA of the repository came was never put there, nor one that is newer than
     the driver of the last CUDA of a repository that is not continued. Ubuntu and Arch have packages of their own.
     """
-    if target.wsl or target.container or target.os_family != "linux" or not _has_nvidias_driver(target):
+    if not _has_nvidias_driver(target):
         return
     try:
-        row, cudas = repository_row(target, matrix), toolkits(target, matrix)
+        first = toolkits(target, matrix)[0]
         over = matrix.branch(DriverRelease.parse(str(branch))).end_of_life or ""
-        newest = matrix.toolkit(cudas[-1]).toolkit_driver_linux
     except Uncovered:
         return
-    began = _came(cudas[0], matrix)
+    began = _came(first, matrix)
     if over and began and over[:7] < began[:7]:
         raise NoSuchBranch(
             f"driver {branch} was over by {over}, and NVIDIA's packages for {system(target)} begin with "
-            f"CUDA {cudas[0]} of {began[:7]}: they never had it"
+            f"CUDA {first} of {began[:7]}: they never had it"
         )
+    require_driver_as_new(branch, target, matrix)
+
+
+def require_driver_as_new(branch: int, target: Target, matrix: Matrix) -> None:
+    """Raise NoSuchBranch where NVIDIA's packages for this system ended before this branch."""
+    if not _has_nvidias_driver(target):
+        return
+    try:
+        row, last = repository_row(target, matrix), toolkits(target, matrix)[-1]
+        newest = matrix.toolkit(last).toolkit_driver_linux
+    except Uncovered:
+        return
     if not accepts(row.cuda or "", ENDLESS) and newest and branch > newest.branch:
         raise NoSuchBranch(f"NVIDIA's packages for {system(target)} end with driver {newest.branch}: none is {branch}")
 
 
 def _has_nvidias_driver(target: Target) -> bool:
+    if target.wsl or target.container or target.os_family != "linux":
+        return False
     return manager_of(target) in {"yum", "dnf", "zypper"} or target.distribution == "debian"
 
 

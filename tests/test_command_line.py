@@ -148,3 +148,9 @@ def test_names_as_people_type_them(typed: str, usual: str, capsys: pytest.Captur
 def test_a_distribution_with_a_blank(capsys: pytest.CaptureFixture[str]) -> None:
     usual = said(capsys, "install", "driver", "580", "--distribution", "ubuntu-24.04")
     assert said(capsys, "install", "driver", "580", "--distribution", "Ubuntu 24.04") == usual
+
+
+@pytest.mark.parametrize("words", [("help", "matrix", "can"), ("matrix", "help", "can"), ("install", "help")])
+def test_help_stands_before_any_command(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(list(words)) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: gpudoctor {' '.join(one for one in words if one != 'help')}")

@@ -161,6 +161,11 @@ def _is_asked_for(asked: Spec, row: FrameworkRow) -> bool:
     return overlap((asked.versions, row.versions)) != NO
 
 
+def candidate_of(asked: Spec, row: FrameworkRow, matrix: Matrix) -> SolveCandidate:
+    """Return one build as a candidate for what was asked, whatever speaks against it."""
+    return _build(asked, row, matrix, with_gpu_code=False)
+
+
 def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) -> SolveCandidate:
     code = _without_code(row) if with_gpu_code and not host_of(row, matrix) else ()
     against = (*_unpublished(asked, row), *code, *extra_reasons(asked, row, matrix))
@@ -253,7 +258,7 @@ def newer_elsewhere(asked: Spec, os_family: str, arch: str, matrix: Matrix) -> s
 
 
 def _narrowed(asked: str, row: str) -> str:
-    """What the row speaks of and was asked for."""
+    """Return what the row speaks of and was asked for."""
     exact = [one for one in (row, asked) if re.fullmatch(r"==[^,*]+", one)]
     return exact[0] if exact else ",".join(dict.fromkeys(clause for one in (row, asked) for clause in _clauses(one)))
 

@@ -260,6 +260,8 @@ def _spelled_out(argv: Sequence[str]) -> Sequence[str]:
         return [*argv[1:], "--help"]
     if len(argv) < 2 or argv[1].startswith("-") or argv[0] not in folders_in(cli):
         return argv
+    if argv[1] == "help":
+        return [argv[0], *argv[2:], "--help"]
     group = importlib.import_module(f"{cli.__name__}.{argv[0]}")
     otherwise = getattr(group, "OTHERWISE", "")
     known = {*map(code_of, names_in(group)), *map(code_of, folders_in(group))}

@@ -68,11 +68,11 @@ def wheel_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     rows = newest(_components(target, matrix), order.version, "a set of components")
     release = rows[0].release
     if age(release) < age(_FIRST):
-        raise NoSuchToolkit(f"there are no wheels of CUDA {release}: they begin with {_FIRST}")
+        raise NoSuchToolkit(f"there are no wheels of CUDA {release}: they begin with {_FIRST}", "wheel")
     versions = {row.component: row.version for row in rows}
     names = {component: _wheel(stem, release, matrix) for component, stem in _STEMS.items() if component in versions}
     if not names.get("cuda_cudart"):
-        raise NoSuchToolkit(f"no row knows the wheels of CUDA {release}")
+        raise NoSuchToolkit(f"no row knows the wheels of CUDA {release}", "wheel")
     names[_COMPILER] = names["cuda_cudart"].replace("runtime", "nvcc")
     wanted = tuple(f"{name}=={versions[component]}" for component, name in sorted(names.items()) if name)
     found = wheel.together(wanted, target, matrix)

@@ -187,7 +187,9 @@ def home_of(order: Order, cuda: str, target: Target) -> str:
         return "/usr/local/cuda"
     named = order.cuda or cuda
     if "." not in named:
-        raise NoSuchArchive(f"there is a directory a version: say --cuda-version {named}.Y, or --cuda-home DIR")
+        raise NoSuchArchive(
+            f"Windows has a folder for each CUDA version: name yours, --cuda-version {named}.Y or --cuda-home DIR"
+        )
     return WINDOWS_HOME.format(cuda=named)
 
 

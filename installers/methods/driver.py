@@ -151,13 +151,13 @@ def _elsewhere(name: str, row: OwnDriverRow, target: Target, matrix: Matrix) -> 
     """No package of that name is there, or it brings a branch that dropped the card: what has it."""
     here = target.distribution_version
     at = [version for version, brings in row.brings.items() if brings == row.branch]
-    have = f"; {', '.join(at)} have" if at and name.endswith(str(row.branch)) else ""
+    have = f"; {', '.join(at)} have it" if at and name.endswith(str(row.branch)) else ""
     upgrade = ", or upgrade the system" if not at or max(map(_numbers, at)) > _numbers(here) else ""
     url = matrix.page("driver").url
     brings, lacks = row.brings[here], f"{_system(target)} has no {name}{have}"
     if brings not in {0, row.branch}:
         lacks = f"{name} of {_system(target)} brings {brings}, which is for newer cards{have}"
-    return ByHand(f"install the driver with NVIDIA's runfile from {url}{upgrade} ({lacks})", lacks)
+    return ByHand(f"install the driver with NVIDIA's runfile from {url}{upgrade}", lacks)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -234,7 +234,7 @@ def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tu
         reset = Command(_RESET, "leave the module stream of another driver", needs_root=True, inverse=_STREAM_STAYS)
         driver = Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream))
         return (*steps, reset, driver)
-    lock = _locked(target, branch) if need.versions else ()
+    lock = _locked(target, branch) if need.versions.startswith("==") else ()
     return (*steps, *lock, install(target, _meta(need, branch), why=_WHY))
 
 

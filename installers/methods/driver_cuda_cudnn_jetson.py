@@ -15,6 +15,8 @@ from installers.requirement import spoken
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 
+_NAMES = {"driver": "the NVIDIA driver", "cuda": "CUDA", "cudnn": "cuDNN"}
+
 
 def serves(need: InstallDriver | InstallToolkit | InstallCudnn, target: Target) -> bool:
     """A Jetson; its environments' wheels are another matter."""
@@ -26,10 +28,10 @@ def serves(need: InstallDriver | InstallToolkit | InstallCudnn, target: Target) 
 
 def plan(need: InstallDriver | InstallToolkit | InstallCudnn, target: Target, matrix: Matrix) -> Plan:
     """One JetPack has one driver, one CUDA and one cuDNN: another version is another JetPack."""
-    wanted = f"{as_json(need).product}{spoken(need.versions)}"
-    other = ByHand(f"if this JetPack has no {wanted}, flash one that has, with NVIDIA SDK Manager")
+    wanted = f"{_NAMES[as_json(need).product]}{spoken(need.versions)}"
+    other = ByHand(f"if the board's JetPack does not bring {wanted}, flash one that does, with NVIDIA SDK Manager")
     if isinstance(need, InstallDriver) or manager_of(target) != "apt":
-        return Plan(f"flash a JetPack with {wanted}", (other,), ())
+        return Plan(f"use the JetPack that brings {wanted}", (other,), ())
     steps: tuple[Step, ...] = (
         *refresh(target),
         install(target, "nvidia-jetpack", why="CUDA and cuDNN of this JetPack"),

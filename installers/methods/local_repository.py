@@ -44,7 +44,9 @@ def local_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     fitting = (row for row in rows if (row.os, row.arch, row.kind) == ("linux", target.arch, "runfile"))
     row: CudaInstallerRow = newest(fitting, order.version, f"a local repository for {target.arch}")[0]
     if row.driver_bundled is None:
-        raise NoSuchToolkit(f"no row knows the driver by which the local repository of CUDA {row.release} is named")
+        raise NoSuchToolkit(
+            f"no row knows the driver by which the local repository of CUDA {row.release} is named", "local"
+        )
     url = _url(row, target, matrix)
     name = url.rpartition("/")[2]
     cuda = cuda_of(row.release)
@@ -66,7 +68,7 @@ def _url(row: CudaInstallerRow, target: Target, matrix: Matrix) -> str:
         require_toolkit(cuda_of(row.release), target, matrix)
     except Uncovered as error:
         system = f"{target.distribution} {target.distribution_version}".strip() or target.os_family
-        raise NoSuchToolkit(f"no row knows a local repository for {system}") from error
+        raise NoSuchToolkit(f"no row knows a local repository for {system}", "local") from error
     kind = "apt" if local.manager == "apt" else "rpm"
     return local.url.format(
         release=row.release,

@@ -105,7 +105,7 @@ def test_the_right_build(version: str, cuda: str, chosen: str) -> None:
     [
         ("7.6.5", "9.1", UBUNTU, "there are those for 9.0, 9.2, 10.0, 10.1, 10.2"),
         ("7.6.5", "12.1", UBUNTU, "is for CUDA 12.1"),
-        ("9.18.0", "13", WINDOWS, "say --cuda-version 13.Y"),
+        ("9.18.0", "13", WINDOWS, "name yours, --cuda-version 13.Y"),
         ("5.0", "", WINDOWS, "say for which CUDA"),
         ("5.0", "9.0", WINDOWS, "cuDNN 5.0 is not built for CUDA 9.0, but for 7.5, 8.0"),
         ("4", "12.0", WINDOWS, "is not built for CUDA 12.0, but for 7.0 to 7.5"),

@@ -20,7 +20,7 @@ from installers.methods.cudnn_system import NoSuchPackage
 from installers.packages import manager_of
 from installers.plan import Plan, Target
 from installers.render import commands, step_lines
-from installers.repository import add_repository, toolkits
+from installers.repository import add_repository, require_toolkit, toolkits
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command
 from installers.steps.fetch_keyring import FetchKeyring
@@ -270,7 +270,7 @@ def options(folder: Path, source: str) -> tuple[str, ...]:
     [
         ("24.04", InstallDriver("==580.*"), "ubuntu-drivers install nvidia:580"),
         ("22.04", InstallDriver("==580.*", "open"), "ubuntu-drivers install nvidia:580-open"),
-        ("20.04", InstallDriver("==580.*"), "Ubuntu 20.04 has no nvidia-driver-580; 22.04, 24.04, 26.04 have"),
+        ("20.04", InstallDriver("==580.*"), "Ubuntu 20.04 has no nvidia-driver-580; 22.04, 24.04, 26.04 have it"),
         ("18.04", InstallDriver("==570.*"), "Ubuntu 18.04 has no nvidia-driver-570"),
         ("18.04", InstallDriver("==580.*", "open"), "Ubuntu 18.04 has no nvidia-driver-580-open"),
         ("22.04", InstallDriver("==470.*", "open"), "Ubuntu 22.04 has no nvidia-driver-470-open"),
@@ -312,3 +312,9 @@ def test_a_repository_is_added_once_where_a_script_runs_twice(tmp_path: Path) ->
     for _ in range(2):
         subprocess.run(["bash", "-ec", line], check=True, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert "--overwrite" in commands(Plan("x", add_repository(machines.LINUX["fedora"], MATRIX)), target)[0]
+
+
+def test_a_way_that_was_refused_is_not_offered_again() -> None:
+    with pytest.raises(NoSuchToolkit) as refused:
+        require_toolkit("11.8", UBUNTU._replace(distribution_version="24.04"), MATRIX)
+    assert refused.value.hint == "--method says another way: runfile, archive, wheel, conda, container or local."

@@ -61,9 +61,9 @@ System = Annotated[
     typer.Option(
         "--os",
         metavar="NAME",
-        help="linux or windows.",
+        help="linux, windows or wsl.",
         rich_help_panel=_ELSEWHERE,
-        autocompletion=_completion.fixed("linux", "windows"),
+        autocompletion=_completion.fixed("linux", "windows", "wsl"),
     ),
 ]
 Arch = Annotated[

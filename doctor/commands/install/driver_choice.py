@@ -7,7 +7,7 @@ from compat.base.record import NamedTuple
 from compat.driver_name import driver_named
 from compat.matrix import Matrix
 from compat.need import InstallDriver, SignKernelModule
-from compat.row import GenerationRow
+from compat.row import BranchRow, GenerationRow
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.rules.shared.cards import generations, last_branch
@@ -16,7 +16,7 @@ from installers.methods.driver import OPEN, OPEN_ONLY_FROM, PROPRIETARY, branch_
 from installers.packages import manager_of
 from installers.plan import Plan, Target
 from installers.render import commands
-from installers.repository import require_branch
+from installers.repository import NoSuchBranch, require_branch, require_driver_as_new
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
@@ -51,6 +51,8 @@ def driver_plan(order: DriverOrder, target: Target, facts: Facts | None, matrix:
     version, module = order.version, order.module
     rows = of_gpus(order.gpus, matrix) or (generations(facts, matrix) if facts else ())
     last = last_branch(rows)
+    if last and not version and _ended_before(last, target, matrix):
+        last = None  # all that is there drives the card: nothing is to be pinned
     release = driver_named(version, matrix) if version else None
     spec = f"=={release or last}.*" if release or last else ""
     if release:
@@ -59,7 +61,10 @@ def driver_plan(order: DriverOrder, target: Target, facts: Facts | None, matrix:
             raise WrongDriver(f"driver {version} has no open kernel module: branch {_OPEN_SINCE} was the first")
         if module == PROPRIETARY and release.branch >= OPEN_ONLY_FROM:
             raise WrongDriver(f"driver {version} has no proprietary kernel module: {OPEN_ONLY_FROM} removed it")
-    _require_driven(version, rows)
+    if version:
+        _require_driven(version, rows, target, matrix)
+    elif first := max((_first_branch(row, target, matrix) for row in rows), default=0):
+        require_driver_as_new(first, target, matrix)
     if module == PROPRIETARY and not spec:
         spec = f"=={branch_for(f'<{OPEN_ONLY_FROM}', matrix)}.*"
     return driver_for(InstallDriver(spec, flavour_for(module, rows)), target, facts, matrix)
@@ -90,10 +95,29 @@ def driver_for(need: InstallDriver, target: Target, facts: Facts | None, matrix:
     return plan._replace(steps=(*steps, Check(why, _FAULTS, need._replace(flavour=""))))
 
 
-def _require_driven(version: str, rows: tuple[GenerationRow, ...]) -> None:
+def _require_driven(version: str, rows: tuple[GenerationRow, ...], target: Target, matrix: Matrix) -> None:
+    branch = matrix.branch(driver_named(version, matrix), target.os_family).branch  # on Windows 573 is of 570
     for row in rows:
-        if version and row.driver_dropped and row.driver_last and int(version.partition(".")[0]) > row.driver_last:
+        if row.driver_dropped and row.driver_last and branch > row.driver_last:
             raise WrongDriver(f"driver {version} does not drive {row.name}: {row.driver_last} is the last branch")
+        if branch < (first := _first_branch(row, target, matrix)):
+            raise WrongDriver(f"driver {version} does not drive {row.name}: {first} is the first branch")
+
+
+def _ended_before(branch: int, target: Target, matrix: Matrix) -> bool:
+    try:
+        require_driver_as_new(branch, target, matrix)
+    except NoSuchBranch:
+        return True
+    return False
+
+
+def _first_branch(row: GenerationRow, target: Target, matrix: Matrix) -> int:
+    """Return the first driver branch that drives a generation, by the CUDA that added it; 0 where no row says."""
+    if target.arch == "jetson" or row.cuda_first is None:
+        return 0
+    branches: tuple[BranchRow, ...] = matrix.rows("driver", "branches")
+    return min((one.branch for one in branches if one.cuda_max and one.cuda_max >= row.cuda_first), default=0)
 
 
 def flavour_for(module: str, rows: tuple[GenerationRow, ...]) -> str:

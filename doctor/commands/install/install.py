@@ -52,7 +52,7 @@ from installers.steps.command import Command
 from installers.steps.note import Note
 
 SCHEMA = "gpudoctor.plan/1"
-_SYSTEMS = ("linux", "windows")
+_SYSTEMS = ("linux", "windows", "wsl")
 _ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
 _ARCHIVE = "archive"  # the way that a directory of one's own asks for
 _SCRIPTS = {"linux": "bash", "windows": "powershell"}
@@ -120,7 +120,7 @@ def shown(prepared: Prepared, script: str, style: str, matrix: Matrix, terminal:
 
 def prepare(asked: InstallOrder, matrix: Matrix) -> Prepared:
     """The plan for what was asked; of a machine that --os or --arch names, nothing here is read."""
-    asked = _checked(asked)
+    asked = _on_its_board(_checked(asked), matrix)
     if asked.os_family or asked.arch or asked.distribution:
         return _planned(asked, _elsewhere(asked), None, matrix)
     need_cuda_here(host_with("").os_family, matrix)
@@ -132,6 +132,18 @@ def prepare(asked: InstallOrder, matrix: Matrix) -> Prepared:
     _need_64_bits(asked, target, facts)
     found = _planned(asked, target, facts, matrix)
     return found._replace(plan=_without_what_is_so(found.plan, facts))
+
+
+def _on_its_board(asked: InstallOrder, matrix: Matrix) -> InstallOrder:
+    """Return the order with the architecture of the only boards that have a named GPU, unless this may be one."""
+    if asked.arch or not asked.gpus:
+        return asked
+    from compat.cards import gpu_cards_of  # late: mostly the machine shows its cards
+    from doctor.commands.matrix.can import machine_arch
+
+    arch = machine_arch(gpu_cards_of(asked.gpus, matrix), matrix)
+    is_elsewhere = asked.os_family or asked.distribution or host_with("").kernel_machine() == "x86_64"
+    return asked._replace(arch=arch) if arch != "x86_64" and is_elsewhere else asked
 
 
 def need_cuda_here(os_family: str, matrix: Matrix) -> None:
@@ -187,6 +199,9 @@ def host_with(home: str, libraries: str = "") -> Host:
 
 
 def _checked(asked: InstallOrder) -> InstallOrder:
+    inside = re.fullmatch(r"wsl2?(?:[\s:_-]+(.+))?", asked.distribution.strip().casefold())
+    if inside:
+        asked = asked._replace(os_family="wsl", distribution=inside[1] or "")
     asked = asked._replace(
         os_family=asked.os_family and system_of(asked.os_family, _SYSTEMS),
         arch=asked.arch and architecture_of(asked.arch, _ARCHES),
@@ -245,17 +260,18 @@ def _absolute(directory: str, os_family: str) -> str:
 
 
 def _elsewhere(asked: InstallOrder) -> Target:
-    family = asked.os_family or "linux"
+    wsl = asked.os_family == "wsl"
+    family = "linux" if wsl else asked.os_family or "linux"
     arch = asked.arch or "x86_64"
     if family == "windows" and arch != "x86_64":
         raise BadOrder(f"NVIDIA has nothing for Windows on {arch} that is known here: x86_64 only")
-    name, version = _distribution(asked.distribution, family)
+    name, version = _distribution(asked.distribution or ("ubuntu" if wsl else ""), family)  # what WSL installs
     return Target(
         os_family=family,
         distribution=name,
         distribution_version=version,
         arch=arch,
-        wsl=False,
+        wsl=wsl,
         live=False,
         python=asked.python,
         environment_kind="",
@@ -453,7 +469,9 @@ def _of_method(asked: InstallOrder, need: InstallCudnn, target: Target) -> Need:
 def _wanted(asked: InstallOrder, facts: Facts | None, matrix: Matrix) -> tuple[Need, InstallOrder]:
     """The cuDNN that the first installed framework with one was built for; raises BadOrder."""
     if facts is None:
-        raise BadOrder("say which cuDNN: that of another machine's frameworks is not known here")
+        raise BadOrder(
+            "say which cuDNN, as in gpudoctor install cudnn 9.10.2: frameworks of another machine are not known"
+        )
     for framework in _frameworks(facts):
         try:
             built = built_for(framework, facts, matrix).value

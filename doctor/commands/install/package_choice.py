@@ -9,7 +9,7 @@ from compat.base.record import NamedTuple
 from compat.build import default_build
 from compat.matrix import Matrix, accepts
 from compat.need import ChangePackages, InstallPackage, Need
-from compat.platform import absent
+from compat.platform import absent, unpublished
 from compat.row import FrameworkRow, WheelIndexRow
 from compat.solve.candidates import solvable
 from compat.spec import Spec
@@ -59,6 +59,8 @@ def package_plan(asked: PackageOrder, target: Target, facts: Facts | None, matri
 
 def solved_plan(found: Solved, target: Target, matrix: Matrix) -> tuple[Plan, Need]:
     """The plan for what the solver found, after what nobody knows of it."""
+    if found.row and (instead := unpublished(found.row, matrix)):
+        raise WrongPackage(f"pip does not bring {found.name}{found.versions} with GPU code: {instead}")
     need = InstallPackage(found.name, found.versions, target.python, found.build)
     plan = plan_for(_with_pins(found, need), target, matrix)
     doubts = tuple(Note(f"unknown for {found.name}{found.versions}: {one}") for one in found.doubts)

@@ -17,7 +17,7 @@ from doctor.commands.install.package_solve import NotSolved, Solved
 from doctor.model.facts import Facts
 from installers.choose import plan_for
 from installers.methods.environment import made
-from installers.packages import install, refresh
+from installers.packages import install, manager_of, refresh
 from installers.plan import Target
 from installers.repository import REBUILDS_OF_RHEL
 from installers.step import Step
@@ -149,6 +149,8 @@ def _with_uv(python: str, row: SystemRow | None, target: Target, matrix: Matrix)
     """uv, in an environment of its own made by the system's Python, fetches the Python that the system has not."""
     base = max(row.pythons or {}, key=release_key) if row and row.pythons else ""
     first = _installed((row.pythons or {})[base], base, target) if row and base else ()
+    if not first and manager_of(target) == "apt" and not target.live:
+        first = _installed("python3-venv", "3", target)  # of whichever release: Debian and Ubuntu keep venv apart
     uv = f"{_UV}/bin/uv"
     holder = plan_for(CreateEnvironment(_UV, base), target._replace(tool="pip"), matrix).steps
     fetch = Command((f"{_UV}/bin/python", "-m", "pip", "install", "uv"), "uv, which fetches Pythons",

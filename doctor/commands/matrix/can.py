@@ -14,7 +14,7 @@ from compat.cards import GpuCard, gpu_cards_of
 from compat.channels import Offer, covered, offers
 from compat.driver_name import driver_named
 from compat.matrix import Matrix, Uncovered
-from compat.platform import machine_of
+from compat.platform import machine_of, unpublished
 from compat.reason import BAD, NO, OK, UNKNOWN, YES, Reason, verdict_of
 from compat.spec import Spec, parse_spec, parse_specs
 from compat.spoken import architecture_of, system_of
@@ -320,7 +320,7 @@ def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachin
     if answer.best:
         page.paragraph(f"  {answer.best.name}: {answer.best.verdict}", colour="bold")
         if answer.verdict == YES and len(case.answers) == 1:
-            _write_command(page, answer.best, where, matrix)
+            _write_command(page, answer, answer.best, where._replace(capabilities=case.chips), matrix)
         shown = _bearing(answer.best)
         for reason in shown:
             _write_reason(page, reason)
@@ -337,13 +337,15 @@ def _bearing(best: BuildVerdict) -> list[Reason]:
     return [reason for reason in found if not reason.is_expected][:MOST_REASONS] or found[:1]
 
 
-def _write_command(page: Page, best: BuildVerdict, where: TargetMachine, matrix: Matrix) -> None:
+def _write_command(page: Page, answer: CanAnswer, best: BuildVerdict, where: TargetMachine, matrix: Matrix) -> None:
     """What installs the build, if it is recorded who serves it."""
-    from compat.solve.conflicts import from_system
-    from doctor.commands.matrix.solve_answer import install_command  # late: only an answer in text has commands
+    from compat.solve.conflicts import from_system  # late, as all here: only an answer in text has commands
+    from doctor.commands.matrix.solve_answer import install_command
 
     if best.build:
-        page.verbatim("\n".join(install_command(best.build, where, matrix)), indent=4)
+        page.verbatim("\n".join(install_command(parse_spec(answer.spec), best.build, where, matrix)), indent=4)
+        if instead := unpublished(best.build, matrix):
+            page.paragraph(f"    {instead}", hang=6)
         if best.build.libraries == "system" and best.build.cuda and not where.cuda:
             page.paragraph(f"    {from_system(best.build)}", hang=6)
 

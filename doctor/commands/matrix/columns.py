@@ -430,6 +430,10 @@ LAYOUTS: dict[str, Layout] = {
     "CompiledRow": Layout(
         "Packages that need nvcc", _columns(id="package", repositories="source", when="at", unless="unless")
     ),
+    "UnpublishedRow": Layout(
+        "What a plain pip install does not bring",
+        (("package", lambda row: f"{row.package} {exact(row.versions)}"), *_columns(instead="instead")),
+    ),
     "ExtraRow": Layout(
         "What only an extra brings",
         (

@@ -80,14 +80,13 @@ class NoPackage(GpudoctorError):
 
 def _packages(texts: tuple[str, ...], matrix: Matrix) -> tuple[tuple[Spec, ...], tuple[NotJudged, ...]]:
     """Read the packages, and cuda==X and cudnn==X of the system; raises NoPackage, and what `known_products` does."""
-    specs = parse_specs(texts)
-    of_system = [spec for spec in specs if spec.name in _OF_SYSTEM]
-    for spec in of_system if len(of_system) == len(specs) else ():
+    known, not_judged = known_products(parse_specs(texts), *_OF_SYSTEM)
+    of_system = [spec for spec in known if spec.name in _OF_SYSTEM]
+    for spec in of_system if len(of_system) == len(known) else ():
         raise NoPackage(f"{spec.name} is no package: name one that uses it, {spec.name}{spec.versions} torch")
     for spec in of_system:
         if not re.fullmatch(r"==\d+(\.\d+){1,3}(\.\*)?", spec.versions):
             raise NoPackage(f"which {spec.name} does the system have? e.g. {_OF_SYSTEM[spec.name]}")
-    known, not_judged = known_products(specs, *_OF_SYSTEM)
     return tuple(dict.fromkeys(whole_release(spec, matrix) for spec in known)), not_judged
 
 

@@ -13,9 +13,11 @@ from compat.cards import GpuCard
 from compat.channels import Offer, covered, is_newer, offers
 from compat.matrix import Matrix, Uncovered
 from compat.need import ChangePackages, CreateEnvironment
+from compat.platform import unpublished
 from compat.reason import BAD, NO, UNKNOWN, YES
 from compat.row import FrameworkRow
-from compat.solve.candidates import SolveCandidate, pool
+from compat.solve.candidates import SolveCandidate, candidate_of, pool
+from compat.solve.conflicts import pins_to_add
 from compat.solve.rejections import Rejection, refusals
 from compat.solve.relaxations import Change, Task, changes
 from compat.solve.search import Problem, Solution, newest_unsure, solve, solve_unsure
@@ -186,12 +188,14 @@ def install_commands(solution: Solution, where: TargetMachine, matrix: Matrix) -
     return {tool: _commands(tool, solution, where, matrix) for tool in tools}
 
 
-def install_command(row: FrameworkRow, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
-    """The lines that install one build with pip; none where it is not recorded who serves it."""
+def install_command(asked: Spec, row: FrameworkRow, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
+    """Return the lines that install a build with pip; none where it is not recorded who serves it."""
     if not _is_served(row, matrix):
         return ()
     target = _target("pip", where)._replace(python="python" if where.os_family == "windows" else "python3")
-    need = ChangePackages((requirement_of(row, row.versions),), target.python)
+    one = candidate_of(asked, row, matrix)
+    pins = (pin for pin, _ in pins_to_add((one,), where.python, where, matrix))
+    need = ChangePackages((requirement_of(row, one.versions), *pins), target.python)
     return tuple(commands(plan_for(need, target, matrix), target))
 
 
@@ -206,6 +210,8 @@ def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
 
 
 def _is_served(row: FrameworkRow, matrix: Matrix) -> bool:
+    if unpublished(row, matrix):
+        return False
     if not row.build or is_default_build(row):
         return True
     try:

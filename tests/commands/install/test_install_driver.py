@@ -18,6 +18,7 @@ from doctor.prescribe.target import target_of
 from installers.journal import State
 from installers.plan import Plan, Target
 from installers.render import commands
+from installers.repository import NoSuchBranch
 from installers.run import ExecutionOptions
 from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
@@ -77,11 +78,52 @@ def test_a_gpu_that_is_named_decides() -> None:
         ("6.1", "590.44", "", "580 is the last branch"),
         ("12.0", "", "proprietary", "Blackwell runs with the open kernel module only"),
         ("6.1", "", "open", "Pascal does not run with the open kernel module"),
+        ("12.0", "470", "", "driver 470 does not drive Blackwell: 570 is the first branch"),
+        ("12.0", "565.57", "", "570 is the first branch"),
+        ("7.5", "390", "", "Turing: 410 is the first branch"),
     ],
 )
 def test_a_driver_that_does_not_drive_the_card(card: str, version: str, module: str, said: str) -> None:
     with pytest.raises(WrongDriver, match=said):
         driver_plan(DriverOrder(version, module), machines.UBUNTU, machine(gpus=seen((gpu("card", card),))), MATRIX)
+
+
+@pytest.mark.parametrize(("version", "drives"), [("566.36", False), ("572.16", True), ("573", True)])
+def test_a_windows_driver_is_judged_by_its_branch(version: str, drives: bool) -> None:
+    """566 is of branch 565 and 573 of branch 570, which is the first for Blackwell."""
+    order = DriverOrder(version, gpus=("RTX 5090",))
+    if drives:
+        assert driver_plan(order, machines.WINDOWS, None, MATRIX).steps
+    else:
+        with pytest.raises(WrongDriver, match="570 is the first branch"):
+            driver_plan(order, machines.WINDOWS, None, MATRIX)
+
+
+def test_packages_that_ended_before_the_card() -> None:
+    """The last CUDA in NVIDIA's repository for Debian 11 is 12.6, whose driver 560 drives no Blackwell card."""
+    target = machines.DEBIAN._replace(distribution_version="11")
+    assert driver_plan(DriverOrder(gpus=("RTX 4090",)), target, None, MATRIX).steps
+    old = "\n".join(commands(driver_plan(DriverOrder(gpus=("GTX 1080",)), target, None, MATRIX), target))
+    assert "install -y cuda-drivers" in old
+    assert "pinning" not in old, "560 drives it, and nothing newer comes"
+    with pytest.raises(NoSuchBranch, match="end with driver 560: none is 570"):
+        driver_plan(DriverOrder(gpus=("RTX 5090",)), target, None, MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--distribution", "wsl"), "install no NVIDIA driver inside WSL"),
+        (("--distribution", "wsl-ubuntu-24.04", "--gpu", "RTX 4090"), "install no NVIDIA driver inside WSL"),
+        (("--os", "wsl2"), "install no NVIDIA driver inside WSL"),
+        (("--gpu", "Jetson AGX Orin", "--distribution", "ubuntu-22.04"), "NVIDIA SDK Manager"),
+        (("--distribution", "opensuse-15.6"), "repos/opensuse15/x86_64/cuda-opensuse15.repo"),
+        (("--distribution", "Amazon Linux 2023"), "repos/amzn2023/x86_64/cuda-amzn2023.repo"),
+    ],
+)
+def test_machines_as_people_name_them(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["install", "driver", *words]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
@@ -108,7 +150,7 @@ def test_secure_boot_asks_for_a_key(target: Target, command: str) -> None:
     [
         (machines.WSL, "install no NVIDIA driver inside WSL"),
         (machines.DOCKER, "a container uses its host's driver and needs none"),
-        (machines.JETSON, "flash one that has"),
+        (machines.JETSON, "flash one that does"),
         (machines.WINDOWS, "then restart Windows"),
     ],
 )
@@ -187,6 +229,6 @@ def test_a_branch_that_is_another_by_now_is_not_installed() -> None:
     facts = machine(gpus=seen((gpu("card 3.7", "3.7"),)))
     plan = driver_plan(DriverOrder("", ""), machines.UBUNTU, facts, MATRIX)
     assert not lines(plan)
-    assert "brings 580" in getattr(plan.steps[0], "text", "")
+    assert "brings 580" in plan.steps[0].why
     older = driver_plan(DriverOrder("", ""), machines.UBUNTU._replace(distribution_version="22.04"), facts, MATRIX)
     assert "ubuntu-drivers install nvidia:470" in lines(older)

@@ -10,6 +10,7 @@ from compat.need import as_json
 from compat.solve.search import Problem, solve
 from compat.spec import parse_spec
 from compat.target import TargetMachine
+from doctor.cli import execute
 from doctor.commands.install.package_choice import PackageOrder, WrongPackage, package_plan
 from doctor.commands.install.package_solve import NotSolved
 from doctor.model.facts import Facts
@@ -150,3 +151,19 @@ def test_windows_gets_a_build_with_cuda(name: str, version: str, expected: str) 
     plan, _ = package_plan(PackageOrder(name, version), machines.WINDOWS, None, MATRIX)
     (command,) = [" ".join(step.argv) for step in plan.steps if isinstance(step, Command)]
     assert expected in command
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("opencv",), "OpenCV with CUDA is built from source"),
+        (("flash-attn", "2.8.3"), "--no-build-isolation"),
+        (("caffe",), "Caffe is built from source"),
+    ],
+)
+def test_what_pip_does_not_bring_is_not_planned(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The package index has no opencv; its caffe is another project; flash-attn is built beside torch."""
+    assert execute(["install", *words, "--os", "linux"]) == 2
+    assert said in capsys.readouterr().err

@@ -140,7 +140,13 @@ TABLE = (
     Case("numba", "RTX 4090", "debian-12", ("cuda", "numba")),
     Case("torch", "sm_89", "ubuntu-24.04", ("torch==",)),
     Case("torch", "RTX 4090", "rhel-7", ("nvidia-driver-branch-550", "conda create", "torch==2.6")),
-    Case("torch", "RTX 4090", "fedora-43", ("cuda-fedora43.repo", "conda create")),
+    Case(
+        "torch",
+        "RTX 4090",
+        "fedora-43",
+        ("cuda-fedora43.repo", "install -y python3 python3-pip", "python3.14 -m"),
+    ),
+    Case("torch", "RTX 4090", "rhel-10", ("cuda-rhel10.repo", "install -y python3 python3-pip", "python3.12 -m")),
 )
 
 
@@ -478,3 +484,19 @@ def test_a_script_of_a_user_asks_for_root_step_by_step() -> None:
     assert lines.index("exit 4") < lines.index("as_user python3.12 -m venv .venv")
     assert not any(line.startswith('[ "$(id -u)" -eq 0 ] || stop') for line in lines)
     assert "bench lenet" not in "\n".join(lines)
+
+
+@pytest.mark.parametrize(("card", "pinned"), [("RTX 4090", False), ("GTX 1080", True)])
+def test_only_a_card_that_was_dropped_pins_the_driver(
+    card: str, pinned: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That newer drivers may not support the GPU is true of a GTX 1080 only."""
+    assert execute(["install", "stack", "torch", "--gpu", card, "--distribution", "fedora-43"]) == 0
+    assert ("versionlock" in capsys.readouterr().out) is pinned
+
+
+def test_venv_is_installed_inside_wsl(capsys: pytest.CaptureFixture[str]) -> None:
+    """WSL's Ubuntu of whichever release keeps venv in a package apart."""
+    assert execute(["install", "stack", "torch", "--gpu", "RTX 4090", "--os", "wsl"]) == 0
+    text = capsys.readouterr().out
+    assert 0 < text.find("apt-get install -y python3-venv") < text.find("python3 -m venv .uv")

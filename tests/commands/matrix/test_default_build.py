@@ -234,3 +234,39 @@ def test_another_release_keeps_cuda(os_family: str, arch: str, need: Need, expec
 def test_the_build_of_the_package_index(release: str, platform: tuple[str, str], build: str | None) -> None:
     row = default_build("torch", release, *platform, MATRIX)
     assert (row and row.build) == build
+
+
+@pytest.mark.parametrize(
+    ("ask", "line"),
+    [
+        ("keras==3.4.1", "-m pip install keras==3.4.1\n"),  # rows of ranges: the release that was asked for
+        ("keras<3.5", "-m pip install 'keras>=3,<4,<3.5'\n"),
+        ("opencv-python", "OpenCV with CUDA is built from source"),
+        ("detectron2", "pip install git+https://github.com/facebookresearch/detectron2.git"),
+        ("flash-attn==2.8.3", "pip install flash-attn --no-build-isolation"),
+        ("caffe", "Caffe is built from source"),
+        ("cntk", "the package cntk-gpu"),
+    ],
+)
+def test_the_command_installs_what_was_asked_for(ask: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The package index has no opencv, caffe2 and detectron2; its caffe is another project, its flash-attn source."""
+    assert execute(["matrix", "can", ask, "--os", "linux"]) == 0
+    shown = capsys.readouterr().out
+    assert line in shown or line.strip() in " ".join(shown.split())
+    assert ("-m pip install" in shown) is ask.startswith("keras")
+
+
+@pytest.mark.parametrize(
+    ("ask", "line"),
+    [
+        ("tensorflow-gpu==2.4", "tensorflow-gpu==2.4 'protobuf<4'"),
+        ("paddlepaddle-gpu==2.6.2 --python 3.12", "paddlepaddle-gpu==2.6.2 setuptools"),
+        ("torch==1.13.1", "torch==1.13.1 'numpy<2'"),
+        ("jax==0.4.30 --gpu sm_61", "'jax[cuda12]==0.4.30' nvidia-cudnn-cu12==9.10.2.21"),
+        ("torch==2.9.1 --gpu sm_80", "torch==2.9.1"),
+    ],
+)
+def test_the_command_keeps_pip_from_what_does_not_work(ask: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`solve` adds the same requirements."""
+    assert execute(["matrix", "can", *ask.split(), "--os", "linux"]) == 0
+    assert f"python3 -m pip install {line}\n" in capsys.readouterr().out

@@ -161,3 +161,26 @@ def test_four_packages_are_solved_in_half_a_second(capsys: pytest.CaptureFixture
     before = time.process_time()
     asked(capsys, "solve", "torch", "torchvision", "diffusers", "xformers", "--gpu", "L4")
     assert time.process_time() - before < 0.5
+
+
+def test_no_channel_serves_a_driver_that_does_not_know_the_card(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("matrix", "can", "torch==1.13.1", "--gpu", "RTX 5090", "--driver")
+    assert execute([*words, "560"]) == 1
+    assert "Other channels" not in capsys.readouterr().out
+    assert execute([*words, "580.65.06"]) == 1
+    assert "Other channels" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("torch==2.9.1+cu130 --gpu V100", False),  # CUDA 13.1 has no code for Volta
+        ("torch==1.4.0 --gpu sm_120 --driver 570.86", False),  # CUDA 13.1 needs driver 580
+        ("torch==1.4.0 --gpu sm_120 --driver 590", True),
+    ],
+)
+def test_a_container_is_offered_to_the_cards_of_its_cuda(
+    words: str, offered: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["matrix", "can", *words.split(), "--os", "linux"]) != 0
+    assert ("nvcr.io" in capsys.readouterr().out) is offered

@@ -190,3 +190,9 @@ def test_an_extra_that_leaves_cuda_to_the_system_is_kept(capsys: pytest.CaptureF
     assert "nvidia-cudnn" not in told
     assert execute(["matrix", "solve", "jax[cuda12]", *asked]) == 0
     assert "'jax[cuda12]==" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("specs", [("nvcc==13.0",), ("cuda==12.4", "numpy"), ("cuda", "cudnn"), ("cudatoolkit==11.3",)])
+def test_what_is_no_package_is_said(specs: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "solve", *specs, "--gpu", "GTX 1650"]) == 2
+    assert "is no package: name one that uses it" in capsys.readouterr().err
