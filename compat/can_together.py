@@ -7,7 +7,7 @@ import itertools
 from compat.build import host_of, is_cuda_row, name_of
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
-from compat.reason import BAD, OK, UNKNOWN, Reason, row_name
+from compat.reason import BAD, OK, UNKNOWN, YES, Reason, row_name
 from compat.row import FrameworkRow
 from compat.solve.rejections import refusals
 from compat.solve.search import Problem, solve, solve_unsure
@@ -70,6 +70,10 @@ def _solved(problem: Problem, rows: tuple[FrameworkRow, ...]) -> Reason:
         return Reason(BAD, what, why.rows if why else (), why.source if why else "")
     solution = found or unsure
     doubt = next((one for one in unsure.doubts if len(one.rows) > 1), None) if unsure else None  # of one alone: as said
+    if unsure and not doubt:  # what nobody asked for, and is added, is said here alone
+        asked = {row.package for row in rows}
+        added = (one.fit.reasons for one in unsure.chosen if one.row.package not in asked and one.verdict != YES)
+        doubt = next((why for reasons in added for why in reasons if why.kind == UNKNOWN), None)
     if solution is None or doubt:
         what = "no builds of these are known to go together" + (f": {doubt.what}" if doubt else "")
         return Reason(UNKNOWN, what, doubt.rows if doubt else (), doubt.source if doubt else "")

@@ -49,8 +49,8 @@ def covered(specs: Iterable[Spec], matrix: Matrix) -> tuple[str, ...]:
 
 
 def is_newer(offer: Offer, release: str) -> bool:
-    """Return whether a channel is known to serve a newer release than this one."""
-    return bool(offer.row.versions) and overlap((offer.row.versions, f">{release}")) != NO
+    """Return whether a channel is known to serve a newer release than this one; never for a range, ">=3,<4"."""
+    return release[:1].isdigit() and bool(offer.row.versions) and overlap((offer.row.versions, f">{release}")) != NO
 
 
 def _rows(spec: Spec, matrix: Matrix) -> Iterator[ChannelRow]:

@@ -90,7 +90,7 @@ def candidates(asked: Spec, circumstances: TargetMachine, matrix: Matrix) -> tup
     compatibility alone. Kept: who looks for a change asks for the same ones again.
     """
     judged = [
-        one._replace(fit=Fit(one.row, (*fit(one.row, circumstances, matrix).reasons, *one.fit.reasons)))
+        _judged(one, circumstances, matrix)
         for one in _builds(asked, circumstances.os_family, circumstances.arch, circumstances.as_written, matrix)
     ]
     newest_cuda = _cuda_of_driver(circumstances, matrix)
@@ -98,6 +98,14 @@ def candidates(asked: Spec, circumstances: TargetMachine, matrix: Matrix) -> tup
         return tuple(judged)
     later = {id(one) for one in judged if one.verdict != NO and _is_newer(one.row, newest_cuda, matrix)}
     return tuple(sorted(judged, key=lambda one: (one.key, id(one) not in later), reverse=True))
+
+
+def _judged(one: SolveCandidate, circumstances: TargetMachine, matrix: Matrix) -> SolveCandidate:
+    """Judge a build; if no wheel is recorded for any Python, the one that was named stays unknown."""
+    reasons = (*fit(one.row, circumstances, matrix).reasons, *one.fit.reasons)
+    is_open = one.row.python is None and bool(circumstances.python)
+    row = one.row if is_open else _on_its_pythons(one.row, one.versions, matrix)
+    return one._replace(fit=Fit(row, reasons))
 
 
 def _cuda_of_driver(circumstances: TargetMachine, matrix: Matrix) -> CudaVersion | None:
@@ -171,7 +179,7 @@ def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) 
     against = (*_unpublished(asked, row), *code, *extra_reasons(asked, row, matrix))
     versions = _narrowed(asked.versions, row.versions)
     extra = _leaving_cuda_out(asked, row, matrix)
-    row = _on_its_pythons(_on_the_system(row) if extra else row, versions, matrix)
+    row = _on_the_system(row) if extra else row
     return SolveCandidate(
         asked.name,
         Fit(row, against),

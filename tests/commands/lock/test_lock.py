@@ -320,13 +320,13 @@ def test_a_python_that_is_assumed_is_named_so(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_python_as_poetry_writes_it(asked: str, python: str, tmp_path: Path) -> None:
     said = checked(tmp_path, "poetry.lock", POETRY.replace(">=3.10,<3.12", asked))
-    assert [str(one.python.value) for one in said.facts.environments.value] == [python]
+    assert [str(one.python.get()) for one in said.facts.environments.get()] == [python]
 
 
 def test_a_pipfile_says_its_python(tmp_path: Path) -> None:
     text = json.dumps({"_meta": {"requires": {"python_version": "3.9"}}, "default": {"torch": {"version": "==2.6.0"}}})
     said = checked(tmp_path, "Pipfile.lock", text)
-    assert [str(one.python.value) for one in said.facts.environments.value] == ["3.9"]
+    assert [str(one.python.get()) for one in said.facts.environments.get()] == ["3.9"]
 
 
 def test_a_long_list_with_hashes_is_read(tmp_path: Path) -> None:
