@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from compat.base.record import NamedTuple
@@ -50,7 +51,9 @@ def covered(specs: Iterable[Spec], matrix: Matrix) -> tuple[str, ...]:
 
 def is_newer(offer: Offer, release: str) -> bool:
     """Return whether a channel is known to serve a newer release than this one; never for a range, ">=3,<4"."""
-    return release[:1].isdigit() and bool(offer.row.versions) and overlap((offer.row.versions, f">{release}")) != NO
+    if not offer.row.versions or not re.fullmatch(r"\d[\w.]*", release):
+        return False
+    return overlap((offer.row.versions, f">{release}")) != NO
 
 
 def _rows(spec: Spec, matrix: Matrix) -> Iterator[ChannelRow]:

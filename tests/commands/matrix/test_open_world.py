@@ -184,3 +184,8 @@ def test_a_container_is_offered_to_the_cards_of_its_cuda(
 ) -> None:
     assert execute(["matrix", "can", *words.split(), "--os", "linux"]) != 0
     assert ("nvcr.io" in capsys.readouterr().out) is offered
+
+
+@pytest.mark.parametrize("ask", ["cupy-cuda113", "cupy-cuda91", "onnxruntime-gpu==1.20.*"])
+def test_a_range_of_releases_is_compared_with_no_channel(ask: str) -> None:
+    assert execute(["matrix", "solve", ask, "--os", "linux", "--driver", "590"]) == 0
