@@ -74,7 +74,7 @@ def matrix_for(url: str, archive: Path, folder: Path) -> Matrix:
     content = json.loads(path.read_text())
     [row] = (one for one in content["tables"]["archives"] if one["id"] == archive.name)
     digest = subprocess.run(["sha256sum", str(archive)], capture_output=True, text=True, check=True).stdout.split()[0]
-    row.update(url=url, sha256=[digest], size_bytes=archive.stat().st_size)
+    row.update(url=f"{url.rpartition('/')[0]}/{archive.name}", sha256=[digest], size_bytes=archive.stat().st_size)
     path.write_text(json.dumps(content))
     return Matrix(data=str(folder))
 
