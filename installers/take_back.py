@@ -39,6 +39,12 @@ def remove(path: str, known: Collection[Stamp | None], run: str) -> bool:
         return False
 
 
+def settle(path: str, known: Collection[Stamp | None], run: str) -> None:
+    """Clear what a rollback of this run left beside the path when it was killed. Raises OSError."""
+    with anchored(_real(path)) as there:
+        _settle(_aside(there, run), there, known)
+
+
 def put_back(path: str, original: str, known: Collection[Stamp | None], run: str) -> bool:
     """Put an original in place of one of those; return whether it is in place. Raises OSError."""
     with anchored(_real(path)) as there:

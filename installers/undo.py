@@ -19,7 +19,7 @@ from installers.file_identity import Stamp, change_mode, is_same, stamp_of
 from installers.journal import Change, Entry, Journal, JournalError, Ran, State, change_of, history, whole
 from installers.step import kind_named
 from installers.steps.command import Command, is_of_packages
-from installers.take_back import put_back, remove
+from installers.take_back import put_back, remove, settle
 
 _IN_USE = {errno.ENOENT, errno.ENOTDIR, errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY}
 _REVERSAL_S = 3600  # removing a driver's packages builds an initramfs
@@ -270,7 +270,8 @@ def _revert(change: Change, journal: Journal, known: Collection[Stamp | None]) -
     if change.before is None:
         return remove(change.path, known, journal.id)
     if stamp_of(change.path) == change.before:
-        return True
+        settle(change.path, known, journal.id)
+        return stamp_of(change.path) == change.before
     found = next(path for path in _originals(change, journal) if _is_original(change, path))
     return is_same(change.path, found) or put_back(change.path, found, known, journal.id)
 

@@ -8,6 +8,7 @@ every run of the tests; so a wheel is downloaded once, emptied, and thrown away.
 from __future__ import annotations
 
 import ctypes
+import email
 import fcntl
 import os
 import re
@@ -20,9 +21,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tests.wheels import CACHE, fetch_into
 
+_STUB = "only-metadata"
+_IS_NO_PLAIN_PACKAGE = re.compile(r"nvidia-|cuda-|torch|triton|jax|tensorflow|cupy|xformers|onnxruntime|pytorch-triton")
 _READ = (".rodata", ".data", ".dyn", ".gnu.", ".hash", ".note", ".shstrtab", ".interp", ".nvFatBinSegment")
 _KERNELS = (".nv_fatbin", "__nv_relfatbin")
 _MAGIC = b"\x50\xed\x55\xba"
@@ -47,7 +53,12 @@ def distilled(requirement: str, python: str = "3.11") -> Path:
 
 
 def lay(requirements: Iterable[str], site: Path, python: str = "3.11") -> None:
-    """Distilled wheels in a site directory, as links where that can be: none of the files may be changed in place."""
+    """Distilled wheels in a site directory, as links where that can be: none of the files may be changed in place.
+
+    What they require beside libraries of NVIDIA's and frameworks (sympy, filelock) is there by name.
+    """
+    for stub in site.glob(f"*.dist-info/{_STUB}"):
+        shutil.rmtree(stub.parent)
     for requirement in requirements:
         source = distilled(
             requirement, "3.11" if requirement.startswith("nvidia-") else python
@@ -57,6 +68,28 @@ def lay(requirements: Iterable[str], site: Path, python: str = "3.11") -> None:
             target.mkdir(parents=True, exist_ok=True)
             for name in names:
                 _link(Path(folder) / name, target / name)
+    _lay_plain_requirements(site)
+
+
+def _lay_plain_requirements(site: Path) -> None:
+    """Lay the metadata of each pure Python package that is required and not there, at the release that is asked for."""
+    there = {canonicalize_name(one.name.split("-")[0]) for one in site.glob("*.dist-info")}
+    for metadata in tuple(site.glob("*.dist-info/METADATA")):
+        told = email.message_from_string(metadata.read_text(encoding="utf-8", errors="replace"))
+        for text in told.get_all("Requires-Dist") or ():
+            required = Requirement(text)
+            name = canonicalize_name(required.name)
+            is_meant = not required.marker or required.marker.evaluate({"extra": ""})
+            if name in there or not is_meant or _IS_NO_PLAIN_PACKAGE.match(name):
+                continue
+            there.add(name)
+            asked = [one.version.rstrip(".*") for one in required.specifier if one.operator in {">=", "==", "~="}]
+            release = max(asked, key=Version, default="1")
+            folder = site / f"{name.replace('-', '_')}-{release}.dist-info"
+            folder.mkdir()
+            (folder / _STUB).touch()
+            (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {release}\n")
+            (folder / "RECORD").touch()
 
 
 def _link(source: Path, target: Path) -> None:
