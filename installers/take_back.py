@@ -18,6 +18,7 @@ from compat.base.anchored import anchored, resolved
 from installers.file_identity import Stamp, copy_as_it_is, stamp_of
 
 _CWD, _NO_REPLACE, _EXCHANGE = -100, 1, 2  # AT_FDCWD, RENAME_NOREPLACE, RENAME_EXCHANGE: linux/fcntl.h, linux/fs.h
+_PART = ".part"
 _CANNOT = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
@@ -104,16 +105,20 @@ def _copy(original: str, to: str) -> None:
     try:
         os.link(original, to, follow_symlinks=False)
     except (OSError, NotImplementedError):
+        part = f"{to}{_PART}"  # a copy that was cut short is no edit
         try:
-            copy_as_it_is(original, to)
+            copy_as_it_is(original, part)
         except OSError:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(to)
+                os.unlink(part)
             raise
+        os.rename(part, to)
 
 
 def _settle(aside: str, path: str, known: Collection[Stamp | None]) -> None:
     """Clear what a rollback that was killed left beside the path: if it is an edit, it goes back."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f"{aside}{_PART}")
     if (left := stamp_of(aside)) is None:
         return
     if left in known or exchange(aside, path):

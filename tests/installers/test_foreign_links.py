@@ -169,8 +169,8 @@ def test_a_file_that_is_put_back_is_written_through_no_link(
     apply(Plan("x", (WriteFile(str(theirs / "rc"), ("text",), "why"),)), state)
 
     def no_link(_: object, to: str, **__: object) -> None:
-        os.symlink(theirs.parent / "secret" / "rc", to)
-        os.lchown(to, THEM, THEM)
+        os.symlink(theirs.parent / "secret" / "rc", f"{to}.part")
+        os.lchown(f"{to}.part", THEM, THEM)
         raise OSError
 
     monkeypatch.setattr(os, "link", no_link)
