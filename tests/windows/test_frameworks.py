@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.system, pytest.mark.slow]
 
 TORCH = "torch==2.14.1"
 NEEDS = ("typing-extensions==4.15.0", "sympy==1.14.0", "mpmath==1.3.0", "networkx==3.5", "jinja2==3.1.6",
-         "markupsafe==3.0.3", "fsspec==2025.9.0", "filelock==3.19.1")  # fmt: skip
+         "markupsafe==3.0.3", "fsspec==2025.9.0", "filelock==3.19.1", "setuptools==80.9.0")  # fmt: skip
 # Microsoft's own, for the one of its DLLs that Wine lacks.
 RUNTIME, THREADS = "msvc-runtime==14.44.35112", "vcruntime140_threads.dll"
 TOOLKIT = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v12.6\\bin"

@@ -36,10 +36,8 @@ def test_torch_is_the_build_for_the_driver(windows: Windows) -> None:
     found = report(windows, environ, "--python", f"{HOME}\\python.exe")
     assert codes(found) == ["cpu-only-wheel"]
     [remedy, *_] = found["findings"][0]["remedies"]
-    asked, stops, removed, stops_again, installed = map(str.strip, remedy["commands"][2:-1])
-    assert "--dry-run" in asked
+    removed, stops, installed = map(str.strip, remedy["commands"][2:-1])
     assert stops.startswith("if ($LASTEXITCODE) { throw ")
-    assert stops == stops_again
     assert removed == f"{HOME}\\python.exe -m pip uninstall -y torch"
     assert installed.startswith(f"{HOME}\\python.exe -m pip install torch==2.5.1 ")
     assert installed.endswith("/cu124")
