@@ -137,8 +137,8 @@ def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str]
         return Advice(f"put what needs {both} into separate environments: they cannot share one")
     keep = {_kept(group, nobodys) for group in groups}
     gone = {_name(owner) for group in groups for owner in group.owners if owner not in keep} | nobodys
-    anew = " ".join(as_requirements(sorted(keep), environment, facts, matrix))
-    return ChangePackages((anew,), environment.interpreter, tuple(sorted(gone)))
+    anew = as_requirements(sorted(keep), environment, facts, matrix)
+    return ChangePackages(tuple(anew), environment.interpreter, tuple(sorted(gone)))
 
 
 def _one_plugin(groups: list[Group], environment: Environment, facts: Facts, matrix: Matrix) -> Need | None:

@@ -55,6 +55,20 @@ def test_what_nobody_asks_for_goes_and_the_rest_comes_anew() -> None:
     )
 
 
+def test_each_wheel_that_stays_is_a_requirement_of_its_own() -> None:
+    nccl = ("nvidia-nccl-cu12 2.27.5", "nvidia-nccl-cu13 2.27.7")
+    there = (*BOTH.get(), *(distribution(*one.split(" ")) for one in nccl))
+    overlaps = (shared(seen(CU13)), shared(seen(nccl[1]), "nvidia/nccl/lib/libnccl.so.2", nccl))
+    here = environment(distributions=seen(there), overlaps=seen(overlaps))
+    assert answer(CODE, machine(environments=seen((here,)))).needs == (
+        ChangePackages(
+            ("nvidia-cudnn-cu12==9.10.2.21", "nvidia-nccl-cu12==2.27.5"),
+            PYTHON,
+            ("nvidia-cudnn-cu13", "nvidia-nccl-cu13"),
+        ),
+    )
+
+
 def test_what_is_left_of_another_cuda_goes_too() -> None:
     """Else the wheels that stay overwrite what was mended, the next time that one of them is updated."""
     nccl = ("nvidia-nccl-cu12 2.27.5", "nvidia-nccl-cu13 2.27.7")
