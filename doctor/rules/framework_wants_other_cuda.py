@@ -31,7 +31,7 @@ from doctor.rules.shared.builds import (
     platform_of,
 )
 from doctor.rules.shared.cuda_libraries import names_of, predicted, wheels_for
-from doctor.rules.shared.dlls import if_known, nowhere
+from doctor.rules.shared.dlls import astray, if_known, nowhere
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
 
@@ -74,8 +74,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if asked and not lacks and all(_may_be_of(one.soname, wanted, matrix) for one in asked):
         return ok(f"{framework.label} needs CUDA {_plain(wanted)}: {names_of(asked)} of it are here")
     _need_every_version(facts)
-    if if_known(nowhere, framework, facts):
-        raise NotApplicable(f"the DLLs that {framework.label} lacks are told by their names")
+    if if_known(nowhere, framework, facts) or if_known(astray, framework, facts):
+        raise NotApplicable(f"windows-dll-path and cudart-soname-missing name the DLLs that {framework.label} lacks")
     return _bad(framework, facts, matrix, wanted, found)
 
 
