@@ -18,7 +18,9 @@ _NOISE = re.compile(
     r"\bmig\b|\b\d+g\.\d+gb(\+[\w.]+)?|\b\d+\s?gb\b|\b(nvidia|gpu|graphics|laptop|mobile|notebook|super developer kit|"
     r"developer kit|dev kit|module|edition|with max-q design|max-q)\b"
 )
-_COUNT = re.compile(r"^\d{1,2}\s*[x×]\s*(?=[^\W\d]|\d{4})|\s+\(?[x×]\s?\d{1,2}\)?$")  # "8xH100", "RTX 3090 (x2)"
+_COUNT = re.compile(
+    r"^\d{1,2}\s*[x×]\s*(?=[^\W\d]|\d{4})|(?<!\s)\s{1,8}\(?[x×]\s?\d{1,2}\)?$"
+)  # "8xH100", "RTX 3090 (x2)"
 _OTHER_MAKERS = re.compile(
     r"(?i)\b(?:amd|radeon|instinct|firepro|vega|intel|iris|arc|apple|adreno|mali|rx ?\d{3,4}|mi\d{2,3}[ax]?|"
     r"m[1-9](?: (?:pro|max|ultra))?)\b"

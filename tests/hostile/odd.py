@@ -22,7 +22,7 @@ from doctor.loader.cards import jax, torch, triton
 from doctor.loader.link_release import releases_of
 from doctor.model.facts.environment import Distribution
 from doctor.model.facts.loader import Prediction
-from doctor.probes import configuration, cudnn, driver, package_rules, system, toolkit
+from doctor.probes import configuration, cudnn, driver, environment, gpu_code, package_rules, system, toolkit
 from doctor.probes.independent import install_runs
 from doctor.pyenv import distributions, metadata, package_tools, prefixes, project, started
 from doctor.pyenv.variant import variant_note
@@ -130,6 +130,9 @@ CALLS: tuple[Callable[[Host], object], ...] = (
     lambda host: package_tools._kept(host, prefixes.locate(host, "/odd/virtualenvs/p-x")),
     lambda host: releases_of(host, Prediction("/odd", "torch", "libnvJitLink.so.12", _LINK, seen("/odd/other.so"))),
     hwcaps._flags,
+    lambda host: package_tools._declared(host, "/odd/p"),
+    lambda host: gpu_code._is_named_in_init(host, f"{_SITE}/torch/libtorch_cuda.so"),
+    lambda host: environment._imported_at(host, f"{_SITE}/torch", "dlls"),
     lambda host: driver._runs(host, "nv-fabricmanager"),
     install_runs.look,
     system._glibc_of_files,
