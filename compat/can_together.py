@@ -70,7 +70,7 @@ def _solved(problem: Problem, rows: tuple[FrameworkRow, ...]) -> Reason:
         return Reason(BAD, what, why.rows if why else (), why.source if why else "")
     solution = found or unsure
     doubt = next((one for one in unsure.doubts if len(one.rows) > 1), None) if unsure else None  # of one alone: as said
-    if unsure and not doubt:  # what nobody asked for, and is added, is said here alone
+    if unsure and not doubt:  # only here is a doubt about a package shown that the solver adds
         asked = {row.package for row in rows}
         added = (one.fit.reasons for one in unsure.chosen if one.row.package not in asked and one.verdict != YES)
         doubt = next((why for reasons in added for why in reasons if why.kind == UNKNOWN), None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 Release = tuple[int, ...]
@@ -126,3 +126,18 @@ def _release(text: str) -> Release | None:
 
 def _padded(release: Release, width: int) -> Release:
     return release + (0,) * (width - len(release))
+
+
+def marker_holds(marker: str, values: Mapping[str, str]) -> bool | None:
+    """Return whether a marker of PEP 508 holds with these values; None for one that cannot be evaluated."""
+    from packaging.markers import (  # late: a plain check meets few markers
+        InvalidMarker,
+        Marker,
+        UndefinedComparison,
+        UndefinedEnvironmentName,
+    )
+
+    try:
+        return Marker(marker).evaluate({**values})
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, RecursionError):  # of brackets in brackets
+        return None

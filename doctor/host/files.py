@@ -70,6 +70,14 @@ def open_regular(real: Place, shown: str, *, follow: bool) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
+def read_regular(path: str, at_most_bytes: int) -> bytes:
+    """Read the first bytes of a regular file that the user names; raises OSError for any other, and waits for none."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no file", path)
+        return file.read(at_most_bytes)
+
+
 def open_named(path: str) -> BinaryIO:
     """Open a file or a pipe that the user names, and no device; raises OSError.
 

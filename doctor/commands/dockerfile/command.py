@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Mapping
 
 from compat.matrix import Matrix
@@ -12,6 +11,7 @@ from doctor.commands.dockerfile.build import Dockerfile
 from doctor.commands.dockerfile.compose import Service, compose_parts, is_compose, service_of
 from doctor.commands.dockerfile.context import Context
 from doctor.commands.dockerfile.facts import Asked, facts_of
+from doctor.host.files import read_regular
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import WhyNot, value_or
 from doctor.model.finding import Answer, Evidence, Status
@@ -84,9 +84,6 @@ def as_shown(answer: Answer, facts: Facts) -> Answer:
 def _content(path: str) -> bytes:
     """Raises DockerfileError; a pipe or a device is never waited for."""
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise DockerfileError(f"{path}: it is no file")
-            return file.read(FILE_AT_MOST_BYTES + 1)
+        return read_regular(path, FILE_AT_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise DockerfileError(f"{path}: {getattr(error, 'strerror', None) or error}") from error

@@ -11,9 +11,9 @@ import itertools
 import os
 import posixpath
 import re
-import stat
 
 from compat.base.record import NamedTuple
+from doctor.host.files import read_regular
 from doctor.model.facts.seen import Place
 from doctor.script.expand import is_open
 from doctor.script.parse import FILE_AT_MOST_BYTES
@@ -84,8 +84,7 @@ class Context:
 
 def _text(path: str) -> str | None:
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-            content = file.read(FILE_AT_MOST_BYTES + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"\0"
+        content = read_regular(path, FILE_AT_MOST_BYTES + 1)
     except (OSError, ValueError):
         return None
     return None if len(content) > FILE_AT_MOST_BYTES or b"\0" in content else content.decode("utf-8-sig", "replace")

@@ -13,6 +13,7 @@ from compat.matrix import Matrix, accepts
 from compat.newest import Where, newest
 from compat.row import CompanionRow
 from compat.spec import Spec, parse_spec
+from compat.specifier import marker_holds
 from compat.traits import traits_of
 from doctor.commands.dockerfile.requirements import name_of
 from doctor.commands.dockerfile.run import Pinned
@@ -192,8 +193,6 @@ def holds_in(marker: str, python: str, facts: Facts) -> bool | None:
         return True
     if not python and ("python" in marker or "implementation" in marker):
         return None
-    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
-
     family = value_or(facts.system.family, "")
     values = {
         "platform_system": {"macos": "Darwin"}.get(family, family.capitalize()),
@@ -206,10 +205,7 @@ def holds_in(marker: str, python: str, facts: Facts) -> bool | None:
         "python_full_version": python,
         "extra": "",
     }
-    try:
-        return Marker(marker).evaluate(values)
-    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, RecursionError):  # of brackets in brackets
-        return None
+    return marker_holds(marker, values)
 
 
 def _default(spec: Spec, facts: Facts, matrix: Matrix) -> str:

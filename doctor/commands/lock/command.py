@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform as this
 import re
-import stat
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from doctor.commands.dockerfile.yaml import Node, parse_yaml
 from doctor.commands.lock import conda, pipfile, toml, uv
 from doctor.commands.lock.package import Lines, LockError, Package, Wanted, refuse_other_shape
 from doctor.host.documents import parse_json, parse_toml
+from doctor.host.files import read_regular
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase, DockerfileFacts, DockerfileLine
 from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
@@ -89,10 +89,7 @@ def _told(path: str, unjudged: tuple[DockerfileLine, ...]) -> DockerfileFacts:
 
 def _content(path: str) -> str:
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise LockError(f"{path}: it is no file")
-            content = file.read(FILE_AT_MOST_BYTES + 1)
+        content = read_regular(path, FILE_AT_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise LockError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     if len(content) > FILE_AT_MOST_BYTES or b"\0" in content:

@@ -8,6 +8,7 @@ from typing import Any
 
 from compat.base.record import NamedTuple
 from compat.spec import normal
+from compat.specifier import marker_holds
 from doctor.host import BadRequest
 from doctor.model.facts.seen import Place
 
@@ -42,12 +43,13 @@ class Wanted(NamedTuple):
         """Return whether a marker holds for the platform; raises LockError for one that cannot be read."""
         if not marker:
             return True
-        from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
-
-        try:
-            return any(Marker(marker).evaluate({**self.environment, "extra": one}) for one in (*self.extras, ""))
-        except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, RecursionError) as error:
-            raise LockError(f"the marker {marker[:80]!r} cannot be read") from error
+        for one in (*self.extras, ""):
+            holds = marker_holds(marker, {**self.environment, "extra": one})
+            if holds is None:
+                raise LockError(f"the marker {marker[:80]!r} cannot be read")
+            if holds:
+                return True
+        return False
 
 
 def refuse_other_shape(value: object, shape: Any, file: str, name: str = "the file") -> None:

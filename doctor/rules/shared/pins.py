@@ -6,7 +6,7 @@ import re
 
 from compat.base.record import NamedTuple
 from compat.build import release_key
-from compat.specifier import accepts
+from compat.specifier import accepts, marker_holds
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.seen import value_or
 from doctor.model.facts.system import SystemFacts
@@ -67,8 +67,6 @@ def applies(one: Pin, system: SystemFacts, environment: Environment) -> bool:
     """Whether a requirement's marker holds in an environment; one that cannot be evaluated does not."""
     if not one.marker:
         return True
-    from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
-
     family, python = value_or(system.family, "linux"), value_or(environment.python, "")
     values = {
         "platform_system": {"linux": "Linux", "windows": "Windows", "macos": "Darwin"}.get(family, ""),
@@ -78,7 +76,4 @@ def applies(one: Pin, system: SystemFacts, environment: Environment) -> bool:
         "python_full_version": python,
         "extra": "",
     }
-    try:
-        return Marker(one.marker).evaluate(values)
-    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, RecursionError):  # of brackets in brackets
-        return False
+    return bool(marker_holds(one.marker, values))

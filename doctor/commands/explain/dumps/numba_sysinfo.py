@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from doctor.commands.explain.dump import Dump, Field, Said
+from doctor.commands.explain.dump import Dump, Field, Said, keyed
 from doctor.messages.reading import Line
 
-_LINE = re.compile(
-    r"^ *(CUDA Device Initialized|CUDA Driver Version|Platform Name|Python Version|Numba Version"
-    r"|Compute Capability) *: +(\S.*?) *$"
-)
+_KEYS = {"platform name": Field.PLATFORM, "python version": Field.PYTHON}
+_LINE = re.compile(r"^ *(CUDA Device Initialized|CUDA Driver Version|Numba Version|Compute Capability) *: +(\S.*?) *$")
 _DEVICE = re.compile(r"^ *id (\d+) +b?'([^']+)' ")
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
+    yield from keyed(lines, _KEYS)
     number = "0"
     for line in lines:
         if device := _DEVICE.match(line.text):
@@ -31,10 +30,6 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
         elif key == "CUDA Driver Version":
             if re.fullmatch(r"\d+\.\d+", value):
                 yield Said(Field.DRIVER_CUDA, value, line.number)
-        elif key == "Platform Name":
-            yield Said(Field.PLATFORM, value, line.number)
-        elif key == "Python Version":
-            yield Said(Field.PYTHON, value, line.number)
         elif key == "Numba Version":
             yield Said(Field.PACKAGE, f"numba=={value}", line.number)
         elif key == "Compute Capability":

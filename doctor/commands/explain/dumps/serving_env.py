@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from doctor.commands.explain.dump import Dump, Field, Said, keyed
 from doctor.messages.reading import Line
 
-_KEYS = {"cuda driver version": Field.DRIVER}
+_KEYS = {"cuda driver version": Field.DRIVER, "python": Field.PYTHON}
 _LINE = re.compile(
     r"^ *(?:(?P<works>CUDA available)|GPU (?P<gpus>\d+(?:,\d+)*)(?P<arch> Compute Capability)?|(?P<nvcc>NVCC)"
-    r"|(?P<python>Python)|(?P<package>PyTorch|sglang|sgl_kernel|flashinfer|vllm|triton|transformers|numpy|MMEngine)"
+    r"|(?P<package>PyTorch|sglang|sgl_kernel|flashinfer|vllm|triton|transformers|numpy|MMEngine)"
     r"): (?P<value>\S.*?) *$"
 )
 _RELEASE = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
@@ -33,8 +33,6 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
         elif found["nvcc"]:
             if release := _RELEASE.search(value):
                 yield Said(Field.NVCC, release[1], line.number)
-        elif found["python"]:
-            yield Said(Field.PYTHON, value, line.number)
         elif value[0].isdigit():
             name = "torch" if found["package"] == "PyTorch" else found["package"].lower()
             yield Said(Field.PACKAGE, f"{name}=={value.split()[0]}", line.number)
