@@ -102,7 +102,9 @@ def main() -> NoReturn:
         print(end="", flush=True)  # sys.stdout.flush() does not fail a second time
     except OSError as error:
         missed = _not_printed(error, sys.argv[1:])
-        status = status if is_run else missed  # `run` ends as its command did
+        # `run` ends as its command did, and `gate` has a status for a pipe that nobody reads
+        has_own = is_run or (sys.argv[1:2] == ["gate"] and isinstance(error, BrokenPipeError))
+        status = status if has_own else missed
     gc.freeze()
     raise SystemExit(status if is_plain else process.exit_status() or status)
 
