@@ -147,6 +147,9 @@ HEAVY = {
 }
 
 
+MODULES_AT_MOST = 274  # of ours; each costs about 0.1 ms at the start of every check
+
+
 def test_a_bare_check_loads_nothing_heavy(empty: Path) -> None:
     code = (
         "import sys; from doctor.cli import execute; "
@@ -157,6 +160,9 @@ def test_a_bare_check_loads_nothing_heavy(empty: Path) -> None:
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
     assert loaded & HEAVY == set()
+    assert loaded & {"installers.choose", "doctor.prescribe.remedies"} == set()  # for a remedy alone
+    ours = [name for name in loaded if name.split(".")[0] in {"compat", "doctor", "installers"}]
+    assert len(ours) <= MODULES_AT_MOST
 
 
 @pytest.mark.parametrize("options", [[], ["--python", sys.prefix]])
