@@ -44,7 +44,7 @@ def mends(code: str) -> str:
     """The paragraphs that say what mends it, "" where the code has no page."""
     if code not in codes():
         return ""
-    _, found, rest = _plain(page(code)).partition("What mends it. ")
+    _, found, rest = _plain(page(code)).partition("How to fix it. ")
     return rest.partition("\n| ")[0].strip() if found else ""
 
 
