@@ -135,7 +135,7 @@ class ModuleSigned(NamedTuple):
 
 
 class ModuleKeptAway(NamedTuple):
-    """A kernel module is not loaded by itself any more, from the next start on."""
+    """A kernel module is not loaded by itself any more, from the next boot."""
 
     name: str  # "nouveau", "nova_core"
 

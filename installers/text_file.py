@@ -46,11 +46,11 @@ def _text_of(path: str) -> str | None:
         return None
     if not is_regular(descriptor):
         os.close(descriptor)
-        raise CannotChange(f"{path} is no text file")
+        raise CannotChange(f"{path} is not a text file")
     with open(descriptor, "rb") as file:
         data = file.read(_LARGEST_TEXT_BYTES + 1)
     if len(data) > _LARGEST_TEXT_BYTES or b"\0" in data:
-        raise CannotChange(f"{path} is no text file")
+        raise CannotChange(f"{path} is not a text file")
     return data.decode("utf-8", "surrogateescape")
 
 

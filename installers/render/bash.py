@@ -81,7 +81,7 @@ def verified(name: str, digests: Lines) -> Lines:
     """The line that fails unless a file is one of those that are meant."""
     if not digests:
         return (
-            *comment(f"no checksum of {name} is known. Its own:"),
+            *comment(f"the checksum of {name} is unknown. This file has:"),
             f"sha256sum {quote(name)}",
         )
     return (" || ".join(f"echo {quote(f'{one.lower()}  {name}')} | sha256sum -c -" for one in digests),)
@@ -95,7 +95,7 @@ def set_in(where: str, what: str) -> Lines:
 def variable(name: str) -> str:
     """A variable's name, which no quotes can make safe; raises ValueError for what is none."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII):
-        raise ValueError(f"{name!r} is not the name of a variable")
+        raise ValueError(f"{name!r} is not a variable name")
     return name
 
 

@@ -20,13 +20,13 @@ function Confirm-Digest([string] $File, [string[]] $Sha256) {
 """
 FIND = """\
 function Find-File([string] $Name) {
-    # A name alone is as a browser saved it: here, beside this script or among the downloads.
+    # A bare name is searched here, beside this script and in Downloads.
     if ([IO.Path]::IsPathRooted($Name)) { return $Name }
     foreach ($place in '.', $PSScriptRoot, (Join-Path $env:USERPROFILE 'Downloads')) {
         if (-not $place) { continue }
         $file = Join-Path $place $Name
         if (Test-Path -LiteralPath $file) { return (Resolve-Path -LiteralPath $file).ProviderPath }
     }
-    throw "$Name lies neither here nor beside this script nor among the downloads"
+    throw "$Name is not here, not beside this script and not in Downloads"
 }
 """

@@ -10,7 +10,7 @@ from installers.step import Shell, StepType, nothing
 class Reboot(NamedTuple):
     """What to do, in one line; a person chooses when."""
 
-    text: str = "restart the machine"
+    text: str = "reboot"
     why: str = ""
 
 

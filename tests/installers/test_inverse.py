@@ -123,7 +123,7 @@ def test_what_was_there_before_is_left_alone(tmp_path: Path) -> None:
     found = settled(Command(("touch", old, new), "", inverse=inverse)).inverse
     assert found
     assert found.commands == (("rm", "-f", new),)
-    assert found.left == f"{old} was there before, and no earlier release comes back"
+    assert found.left == f"{old} was there before; an undo does not restore the old version"
 
 
 def test_where_nobody_can_tell_nothing_is_removed() -> None:
@@ -152,7 +152,7 @@ def test_a_failure_says_what_stays_done(tmp_path: Path, state: State) -> None:
     )
     with pytest.raises(CommandFailed, match="`false` failed") as caught:
         apply(plan, state)
-    assert f"`touch {made}` stays done, take it back with `rm {made}`." in caught.value.hint
+    assert f"`touch {made}` stays done, undo it with `rm {made}`." in caught.value.hint
     assert CommandFailed.hint in caught.value.hint
     assert made.exists()
     assert not written.exists()
@@ -163,7 +163,7 @@ def test_rollback_runs_inverses_only_when_somebody_agreed(tmp_path: Path, state:
     applied = apply(Plan("x", (touching(made), WriteFile(str(written), ("a",), "x"))), state)
     undone = rollback(state)
     assert (written.exists(), made.exists()) == (False, True)
-    assert stay_done(undone.commands) == f"`touch {made}` stays done, take it back with `rm {made}`."
+    assert stay_done(undone.commands) == f"`touch {made}` stays done, undo it with `rm {made}`."
     [entry] = history(state)
     assert (entry.id, entry.state, entry.commands[0].reversed) == (applied.id, "undone", False)
 
@@ -234,7 +234,7 @@ def test_a_run_that_is_killed_in_a_command_says_so(tmp_path: Path, state: State)
     journal = state.begin("x")
     journal.append(record_of_command(1, touching(tmp_path / "made")))
     [undone] = recover(state)
-    assert stay_done(undone.commands).startswith(f"`touch {tmp_path}/made` may have done a part")
+    assert stay_done(undone.commands).startswith(f"`touch {tmp_path}/made` may have done part of its work")
 
 
 def test_an_inverse_that_fails_can_be_tried_again(tmp_path: Path, state: State) -> None:
@@ -259,7 +259,7 @@ def test_a_real_package_manager_takes_back_what_was_not_there(state: State) -> N
     if not shutil.which("apt-get") or os.geteuid() != 0:
         pytest.skip("apt-get as root is needed")
     assert settled(install(machines.DEBIAN, "dpkg", why="x")).inverse == Inverse(
-        (), "dpkg was there before, and no earlier release comes back", names=("dpkg",), present=("dpkg", "-s")
+        (), "dpkg was there before; an undo does not restore the old version", names=("dpkg",), present=("dpkg", "-s")
     )
     apply(Plan("install hello", (install(machines.DEBIAN, "hello", why="x"),)), state)
     assert shutil.which("hello")

@@ -285,7 +285,7 @@ def test_again_it_changes_nothing(bench: Bench, url: str) -> None:
     before = {path: path.lstat().st_mtime_ns for path in bench.home.rglob("*")}
     again = bench.run(bench.plan(url))
     assert again.returncode == 0
-    assert "it is there already" in again.stdout
+    assert "it already exists" in again.stdout
     assert {path: path.lstat().st_mtime_ns for path in bench.home.rglob("*")} == before
     assert not (bench.staging / "replaced").exists()
 

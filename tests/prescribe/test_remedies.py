@@ -155,7 +155,7 @@ def test_a_variable_of_an_image_is_set_in_the_image() -> None:
     assert remedy.commands == (
         "# inside the image:",
         "sudo chroot /mnt/image /bin/bash -es <<'INSIDE'",
-        "# a container's image has it in its Dockerfile instead: ENV CUDA_HOME='/a b'",
+        "# in a container image, set it in the Dockerfile: ENV CUDA_HOME='/a b'",
         "printf '%s\\n' 'CUDA_HOME=/a b' >> /etc/environment",
         "INSIDE",
     )

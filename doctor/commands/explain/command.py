@@ -72,7 +72,7 @@ def _put(text: str, output: str | None) -> str:
 
 
 def _redacted(value: T) -> T:
-    """Without what names the user or a machine, so that what is said of it can be shown to others."""
+    """Without what names the user or a machine, so that what is shown of it can be shown to others."""
     from doctor.host.choice import host_of  # late: only runs that ask for it pay for its patterns
     from doctor.output.redact import redact
 

@@ -56,7 +56,7 @@ class ExplainDocument:
         }
 
     def text(self, style: TextStyle) -> str:
-        """The surest cause first, by which lines, what mends it; then what else it may be, and what decides."""
+        """The surest cause first, by which lines, what fixes it; then what else it may be, and what decides."""
         page = Page(style)
         if self._reading.problem:
             page.paragraph(f"{self._reading.problem}: only the text before that was read", colour="yellow", hang=2)

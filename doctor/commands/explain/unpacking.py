@@ -74,7 +74,7 @@ class Inflated:
 
     @property
     def why(self) -> str:
-        """Of itself, else of the stream that it lies in."""
+        """Of itself, else of the stream that it is in."""
         return self._why or getattr(self._stream, "why", "")
 
     def read(self, size: int = -1) -> bytes:

@@ -64,7 +64,11 @@ def test_a_service_that_is_given_gpus(name: str, tmp_path: Path) -> None:
         ("", 2, "app computes on GPUs and is given none"),
         ("    gpus: []\n    runtime: runc\n", 2, "given none"),
         (f"{DEVICES}            - driver: nvidia\n              count: 1\n", 8, "app is not started: .*capabilities"),
-        (f"{DEVICES}            - {{capabilities: [gpu], count: 1, device_ids: ['0']}}\n", 8, "Compose refuses count together"),
+        (
+            f"{DEVICES}            - {{capabilities: [gpu], count: 1, device_ids: ['0']}}\n",
+            8,
+            "Compose refuses count together",
+        ),
         (f"{DEVICES}            - capabilities: [tpu]\n", 2, "given none"),
         (f"{DEVICES}            - {{capabilities: [gpu], count: two}}\n", 8, "count: two is not 'all' and not a whole"),
         (f"{DEVICES}            - {{capabilities: [gpu], count: 1.5}}\n", 8, "count: 1.5 is not 'all'"),

@@ -191,7 +191,7 @@ def test_a_script_for_another_machine_finds_that_users_home(home: Path, tmp_path
     ("words", "said"),
     [
         (("loader", "/usr/lib", "--conda", "/usr"), "is no conda environment"),
-        (("loader", "/usr/lib", "--conda", "/"), "is no directory"),
+        (("loader", "/usr/lib", "--conda", "/"), "is not a directory"),
         (("loader", "C:\\x", "--os", "windows"), "install config path"),
         (("loader", "--conda", "D:\\e", "--os", "windows"), "say which directory"),
         (("path", "C:\\a%b", "--os", "windows"), "can be listed"),

@@ -135,7 +135,7 @@ def test_the_articles_plan_is_printed(home: Path, capsys: Shown) -> None:
     (home / ".theanorc").write_text(TWICE)
     assert execute(["install", "config", "theano", "--theano", "0.8.2", "--cnmem", "0.8"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert f"1. edit {home}/.theanorc device: where Theano computes" in told
+    assert f"1. edit {home}/.theanorc device: the device that Theano uses" in told
     assert "cnmem: 80% of the memory is reserved at the start [lib] cnmem = 0.8" in told
     assert "flags: is there 2 times" in told
     assert "[nvcc] flags = -LC:\\Python27\\libs -arch=sm_30" in told
@@ -147,7 +147,7 @@ def test_the_articles_plan_is_printed(home: Path, capsys: Shown) -> None:
     [
         ("", "take device=cpu out of THEANO_FLAGS"),
         ("[nvcc]\nx = 1\n[nvcc]\ny = 1\n", "[nvcc]: this section is there twice"),
-        ("device = gpu\n", "device: stands above the first [section]"),
+        ("device = gpu\n", "device: is above the first [section]"),
     ],
 )
 def test_what_is_left_to_a_person(
@@ -180,7 +180,7 @@ def test_windows(tmp_path: Path) -> None:
 def test_a_pool_of_the_old_back_end_is_named(home: Path, capsys: Shown) -> None:
     (home / ".theanorc").write_text(SHARE)
     assert execute(["install", "config", "theano", "--theano", "1.0.5"]) == 0
-    assert "take cnmem under [lib] out of the file" in capsys.readouterr().out
+    assert "delete `cnmem` from [lib] in the file" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_pool_of_the_old_back_end_is_named(home: Path, capsys: Shown) -> None:
     [
         ("0.8.2 --cnmem 0", "cnmem: no pool: each piece"),
         ("0.8.2 --cnmem 0.5", "cnmem: 50% of the memory is reserved at the start [lib]"),
-        ("0.8.2 --cnmem 1", "cnmem: 95% of the memory is reserved at the start, the most that Theano takes"),
+        ("0.8.2 --cnmem 1", "cnmem: 95% of the memory is reserved at the start, Theano's maximum"),
         ("1.0.5 --cnmem 0", "preallocate: nothing is reserved at the start; what is freed is kept"),
         ("1.0.5 --cnmem 1", "preallocate: 95% of the memory is reserved at the start, the most"),
     ],

@@ -85,7 +85,7 @@ def test_a_real_command_mends_it(venv: Venv) -> None:
     assert fix(venv.subject, ReportOptions(), TextStyle(), person.talk) == 0
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
     assert person.questions == ["Apply way 1? [y/N, 2 = way 2] "]
-    assert "1. the link leads to the right file ln -sfn -- libcudnn_ops.so.9.10.2" in person.text
+    assert "1. the symlink points to the right file ln -sfn -- libcudnn_ops.so.9.10.2" in person.text
     assert f"Looked again: {CODE} is gone. · No GPU framework in the Python environment" in person.text
 
 
@@ -102,7 +102,7 @@ def test_a_line_of_the_users_is_deleted_and_comes_back(
     assert script.read_text() == "# mine\n"
     assert "1. edit ~/.bashrc, line 2" in person.text
     assert "- export CUDNN_PATH=/opt/nowhere" in person.text
-    assert "In this shell, type this too (new shells do not need it): unset CUDNN_PATH" in person.text
+    assert "In this shell, also run this (new shells do not need it): unset CUDNN_PATH" in person.text
     assert "variable-leads-astray is gone" in person.text
     assert execute(["install", "rollback"]) == 0
     assert capsys.readouterr().out
@@ -170,7 +170,7 @@ def test_in_a_terminal(venv: Venv) -> None:
 BY_ROOT = Command(("mend-it",), "it is mended", needs_root=True)
 BY_USER = Command(("mend-it",), "it is mended")
 BY_HAND = ByHand("turn the switch")
-CMDLET = Command(("New-Item", "-Force"), "the link leads to the right file")
+CMDLET = Command(("New-Item", "-Force"), "the symlink points to the right file")
 ELSEWHERE = Command(("mend-it",), "it is mended", place="Windows")
 
 
@@ -267,7 +267,7 @@ def test_files_are_written_whole_and_can_be_taken_back(tmp_path: Path) -> None:
     file = tmp_path / "setting"
     person = Bench((WriteFile(str(file), ("1",), "why"),)).walk("y")
     assert file.read_text() == "1\n"
-    assert "To take it back: gpudoctor install rollback" in person.text
+    assert "To undo: gpudoctor install rollback" in person.text
     assert execute(["install", "rollback"]) == 0
     assert not file.exists()
 

@@ -26,7 +26,7 @@ ERA = next(era for era in LINUX if era.version == "9.10.2")
 ARTICLE = """\
 Install cuDNN 7.6.5.32 for CUDA 10.1 in /usr/local/cuda
 
-Back up first what the copies replace (--apply does so by itself):
+First back up the files that will be replaced (--apply does this automatically):
       find {cuda}/include/ -maxdepth 1 -name 'cudnn*.h' -print0 2>/dev/null | tar -czPf before-include.tar.gz --null -T - &&
       find {cuda}/lib64/ -maxdepth 1 -name 'libcudnn*' -print0 2>/dev/null | tar -czPf before-lib64.tar.gz --null -T -
 
@@ -42,7 +42,7 @@ Back up first what the copies replace (--apply does so by itself):
       tar -xf cudnn-10.1-linux-x64-v7.6.5.32.tgz -C unpacked
 
  3. copy cudnn*.h to /usr/local/cuda/include
-    all headers: since cuDNN 8, cudnn.h alone only includes the others
+    all headers: since cuDNN 8, cudnn.h includes the others
       sudo cp -P unpacked/cuda/include/cudnn*.h /usr/local/cuda/include/
 
  4. copy libcudnn* to /usr/local/cuda/lib64
@@ -52,11 +52,11 @@ Back up first what the copies replace (--apply does so by itself):
 
  5. give a+r to /usr/local/cuda/include/cudnn*.h,
     /usr/local/cuda/lib64/libcudnn*
-    every user's programs read them, whatever the umask of who unpacked them
+    make the files readable for all users
       sudo chmod a+r /usr/local/cuda/include/cudnn*.h /usr/local/cuda/lib64/libcudnn*
 
- 6. refresh the loader's cache
-    the loader finds what its cache lists
+ 6. update the loader's cache
+    the loader reads its cache
       sudo ldconfig
 
  7. where the loader does not search /usr/local/cuda/lib64, add this line to
@@ -304,7 +304,7 @@ def test_plans_for_another_distribution(words: str, line: str, capsys: Shown) ->
         ("cuda 12.8 --distribution templeos-5", "no distribution 'templeos'"),
         ("cudnn 7.6.5 --cuda-version 11.0 --method packages --distribution ubuntu-18.04", "it is for 9.0, 9.2, 10.0"),
         ("cudnn 8.2.1 --cuda-version 11.3 --method wheel --os linux", "no wheel of cuDNN 8.2.1 for CUDA 11"),
-        ("cudnn 7.6.5 --cuda-version 10.1 --method wheel --os linux", "NVIDIA made wheels for CUDA 11 and later"),
+        ("cudnn 7.6.5 --cuda-version 10.1 --method wheel --os linux", "wheels exist for CUDA 11 and later"),
     ],
 )
 def test_what_no_row_says_is_not_planned(words: str, said: str, capsys: Shown) -> None:
@@ -371,7 +371,7 @@ def test_a_toolkit_that_is_not_there_is_refused_by_both(machine: Machine, tmp_pa
     script = subprocess.run(["bash", "-s"], input=capsys.readouterr().out, capture_output=True, text=True)
     assert (script.returncode, script.stderr) == (
         1,
-        f"stopped: {missing} is not there: install the CUDA toolkit first\n",
+        f"stopped: {missing} does not exist: install the CUDA toolkit first\n",
     )
     assert not missing.exists()
 

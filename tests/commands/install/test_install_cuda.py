@@ -196,7 +196,7 @@ def test_cuda_13_brings_what_its_compiler_was_taken_apart_into() -> None:
         (CudaOrder("10.1"), machines.ROOT, "no row knows CUDA 10.1 as a set of archives"),
         (CudaOrder(""), machines.ROOT, "say which CUDA"),
         (CudaOrder("12.8", components=("cudnn",)), machines.ROOT, "no component 'cudnn'; there are cccl, cublas"),
-        (CudaOrder("12.8"), machines.JETSON, "no row knows archives of CUDA for linux jetson"),
+        (CudaOrder("12.8"), machines.JETSON, "no CUDA archives are known for linux jetson"),
         (CudaOrder("12.8", archive="x.tar.xz"), machines.ROOT, "leave --archive out"),
     ],
 )

@@ -76,7 +76,7 @@ def test_a_gpu_that_is_named_decides() -> None:
     [
         ("3.7", "580", "", "driver 580 does not drive Kepler: 470 is the last branch"),
         ("6.1", "590.44", "", "580 is the last branch"),
-        ("12.0", "", "proprietary", "Blackwell runs with the open kernel module only"),
+        ("12.0", "", "proprietary", "Blackwell runs only with the open kernel module"),
         ("6.1", "", "open", "Pascal does not run with the open kernel module"),
         ("12.0", "470", "", "driver 470 does not drive Blackwell: 570 is the first branch"),
         ("12.0", "565.57", "", "570 is the first branch"),
@@ -149,7 +149,7 @@ def test_secure_boot_asks_for_a_key(target: Target, command: str) -> None:
     ("target", "said"),
     [
         (machines.WSL, "install no NVIDIA driver inside WSL"),
-        (machines.DOCKER, "a container uses its host's driver and needs none"),
+        (machines.DOCKER, "a container uses its host's driver"),
         (machines.JETSON, "flash one that does"),
         (machines.WINDOWS, "then restart Windows"),
     ],
@@ -171,7 +171,7 @@ def test_until_the_restart_nothing_can_be_told(tmp_path: object, monkeypatch: py
     )
     told = json.loads(text)
     assert (status, told["good"], told["found"]) == (4, False, None)
-    assert told["waits"].startswith("restart the machine")
+    assert told["waits"].startswith("reboot")
     assert ("ubuntu-drivers", "install", "nvidia:595") in ran
     assert len(State().journals()[0].commands()) == len(ran)
     assert verify(prepared).waits

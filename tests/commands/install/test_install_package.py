@@ -93,7 +93,7 @@ def test_it_is_installed_found_and_taken_back_as_far_as_that_goes(
     assert execute(["install", "rollback", "--commands"]) == 0
     told_back = capfd.readouterr().out
     assert "(1 command reversed)" in told_back
-    assert "what came along with it, or changed with it, stays as it is" in told_back
+    assert "packages that were installed or changed with it stay" in told_back
     assert setting.versions()["demo"] == "1.0"
     assert len(setting.versions()) == 2, "the part that came along is still there, as was said"
 

@@ -450,10 +450,10 @@ def test_apply_stops_at_the_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
     told = json.loads(text)
     assert status == 4
-    assert told["waits"].startswith("restart the machine")
+    assert told["waits"].startswith("reboot")
     assert ran
     assert not any("pip" in one or "venv" in one for one in ran)
-    assert any("restart the machine" in one for one in told["left"])
+    assert any("reboot" in one for one in told["left"])
 
 
 def test_another_machines_plan_is_not_applied(capsys: pytest.CaptureFixture[str]) -> None:
