@@ -307,7 +307,7 @@ def _builds(order: Order, matrix: Matrix) -> list[CudnnBuildRow]:
 def _require_cuda(order: Order, builds: list[CudnnBuildRow]) -> None:
     if builds and not any(_is_for(row, order.cuda) for row in builds):
         spoken_ranges = ", ".join(dict.fromkeys(_range(row) for row in builds))
-        raise NoSuchArchive(f"cuDNN {order.version} is not built for CUDA {order.cuda}, but for {spoken_ranges}")
+        raise NoSuchArchive(f"cuDNN {order.version} has no build for CUDA {order.cuda}, only for {spoken_ranges}")
 
 
 def _require_machine(order: Order, target: Target, matrix: Matrix) -> None:

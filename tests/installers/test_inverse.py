@@ -171,7 +171,7 @@ def test_rollback_runs_inverses_only_when_somebody_agreed(tmp_path: Path, state:
 def test_commands_alone_are_not_called_taken_back(tmp_path: Path, state: State) -> None:
     made = tmp_path / "made"
     apply(Plan("x", (touching(made),)), state)
-    with pytest.raises(OnlyCommands, match="by commands alone"):
+    with pytest.raises(OnlyCommands, match="changed the machine only by commands: nothing was undone"):
         rollback(state)
     assert history(state)[0].state == "done"
     undone = rollback(state, reversal=Reversal(run_command))
@@ -188,7 +188,7 @@ def test_commands_of_a_run_that_is_undone_can_still_be_taken_back(tmp_path: Path
     assert (entry.state, entry.id in caught.value.hint) == ("undone", True)
     with pytest.raises(NoSuchRun):
         rollback(state)  # unnamed, it is not meant
-    with pytest.raises(OnlyCommands, match="what its commands did stays"):
+    with pytest.raises(OnlyCommands, match="are already as before; the effects of its commands stay"):
         rollback(state, entry.id)
     rollback(state, entry.id, Reversal(run_command))
     assert not made.exists()

@@ -124,7 +124,7 @@ def test_what_needs_root_is_asked_to_end_and_never_killed(run: ScriptRun) -> Non
     parent.terminate()
     assert parent.wait(30) == 143
     told = (run.root / "out").read_text()
-    assert re.match(r"run \S+ cannot be taken back yet: `.*/uv pip install new` \(process \d+\) is still running", told)
+    assert re.match(r"run \S+ cannot be undone yet: `.*/uv pip install new` \(process \d+\) is still running", told)
     assert history(run.state)[0].state == "killed"
     with pytest.raises(AtWork):
         apply(run.plan(), run.state)

@@ -145,7 +145,7 @@ def test_the_articles_plan_is_printed(home: Path, capsys: Shown) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "take device=cpu out of THEANO_FLAGS"),
+        ("", "delete device=cpu from THEANO_FLAGS"),
         ("[nvcc]\nx = 1\n[nvcc]\ny = 1\n", "[nvcc]: this section is there twice"),
         ("device = gpu\n", "device: is above the first [section]"),
     ],
@@ -201,14 +201,14 @@ def test_what_a_share_of_the_memory_means(words: str, said: str, home: Path, cap
 def test_a_mode_for_looking_for_faults_is_named(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Shown) -> None:
     monkeypatch.setenv("THEANO_FLAGS", "mode=DebugMode")
     assert execute(["install", "config", "theano"]) == 0
-    assert "take mode=DebugMode out of THEANO_FLAGS" in " ".join(capsys.readouterr().out.split())
+    assert "delete mode=DebugMode from THEANO_FLAGS" in " ".join(capsys.readouterr().out.split())
 
 
 def test_keras_leaves_what_is_no_utf_8(home: Path, capsys: Shown) -> None:
     (home / ".keras").mkdir()
     (home / ".keras/keras.json").write_bytes(b'{"a": "\xff"}')
     assert execute(["install", "config", "keras", "jax", "--apply"]) == 2
-    assert "is no UTF-8 text" in capsys.readouterr().err
+    assert "is not UTF-8 text and is not changed" in capsys.readouterr().err
 
 
 def test_the_file_that_theanorc_names_last(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +267,7 @@ def test_keras(before: str, back_end: str, after: str, home: Path) -> None:
 def test_keras_tells_of_the_variable_that_wins(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Shown) -> None:
     monkeypatch.setenv("KERAS_BACKEND", "torch")
     assert execute(["install", "config", "keras", "jax"]) == 0
-    assert "take KERAS_BACKEND out of the environment" in capsys.readouterr().out
+    assert "unset this variable: KERAS_BACKEND=" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("shell", "name"), [("/bin/bash", ".bashrc"), ("/usr/bin/zsh", ".zshrc"), ("", ".profile")])
@@ -307,24 +307,30 @@ def test_loader_is_printed_and_scripted(home: Path, tmp_path: Path, capsys: Show
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("theano", "--cnmem", "80"), "no share of the memory"),
-        (("theano", "--cnmem", "nan"), "no share of the memory"),
-        (("theano", "--cnmem", "much"), "no share of the memory"),
-        (("theano", "--theano", "9.9"), "no Theano 9.9 is known"),
+        (("theano", "--cnmem", "80"), "is not a share of the memory: 0 is off, 1 is all, 0.8 is 80%"),
+        (("theano", "--cnmem", "nan"), "is not a share of the memory: 0 is off, 1 is all, 0.8 is 80%"),
+        (("theano", "--cnmem", "much"), "is not a share of the memory: 0 is off, 1 is all, 0.8 is 80%"),
+        (("theano", "--theano", "9.9"), "Theano 9.9 is unknown: give --theano a version such as 1.0.5"),
         (("theano", "--theano", "new"), "new"),
-        (("theano", "--device", "GPU0"), "is no device"),
-        (("theano", "--device", "gpu0", "--theano", "1.0.5"), "of the other back end"),
+        (("theano", "--device", "GPU0"), "is not a device:"),
+        (("theano", "--device", "gpu0", "--theano", "1.0.5"), "belongs to the other back end; this Theano uses"),
         (("theano", "--nvcc-flags", "a\nb"), "one line"),
-        (("theano", "--nvcc-flags=-O3"), "up to 0.9 only"),
+        (
+            ("theano", "--nvcc-flags=-O3"),
+            "Theano calls nvcc only up to version 0.9; for such a version add --theano 0.9.0",
+        ),
         (("theano", "--nvcc-flags=-arch sm_30", "--theano", "0.8.2"), "one word"),
         (("theano", "--script", "zsh"), "no kind of script 'zsh'"),
-        (("theano", "--script", "bash", "--apply"), "say one of them"),
+        (
+            ("theano", "--script", "bash", "--apply"),
+            "use only one of --prefix (a new directory) and --cuda-home (a CUDA directory)",
+        ),
         (("theano", "--format", "xml"), "no format 'xml'"),
         (("keras", "thenao"), "did you mean theano"),
-        (("keras", "theano"), "is no valid JSON"),
-        (("loader", "lib"), "no directory that can be listed"),
-        (("loader", "/no/such"), "is not there"),
-        (("loader", "/usr/lib", "--name", "../x"), "no name of a file"),
+        (("keras", "theano"), "is not valid JSON and is not changed:"),
+        (("loader", "lib"), "cannot be a list entry: give an absolute path without blanks and ':'"),
+        (("loader", "/no/such"), "does not exist"),
+        (("loader", "/usr/lib", "--name", "../x"), "is not a valid file name: use letters, digits,"),
         (("caffe",), "caffe"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_real_command_mends_it(venv: Venv) -> None:
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
     assert person.questions == ["Apply way 1? [y/N, 2 = way 2] "]
     assert "1. the symlink points to the right file ln -sfn -- libcudnn_ops.so.9.10.2" in person.text
-    assert f"Looked again: {CODE} is gone. · No GPU framework in the Python environment" in person.text
+    assert f"Checked again:{CODE} is gone. · No GPU framework in the Python environment" in person.text
 
 
 def test_a_line_of_the_users_is_deleted_and_comes_back(
@@ -115,7 +115,7 @@ def test_declining_changes_nothing(answers: Iterable[str], venv: Venv) -> None:
     person = Person(*answers)
     assert fix(venv.subject, ReportOptions(fail_on="warning"), TextStyle(), person.talk) == 1
     assert digest_of(venv.folder) == before
-    assert "Looked again" not in person.text
+    assert "Checked again:" not in person.text
     assert not os.path.exists(os.environ["GPUDOCTOR_STATE"])
 
 
@@ -130,13 +130,13 @@ def test_another_way_whose_command_fails(venv: Venv, tmp_path: Path, monkeypatch
     assert digest_of(venv.folder) == before
     assert "Failed: `uv pip install" in person.text
     assert "failed with exit status 3. Run the command by itself" in person.text
-    assert f"Looked again: {CODE} is still there" in person.text
+    assert f"Checked again: {CODE} remains" in person.text
 
 
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (("--root", "/"), "leave --root out"),
+        (("--root", "/"), "--fix changes this machine: omit --root"),
         (("--framework", "torch==2.9.1"), "leave --framework out"),
         (("--format", "json", "--redact"), "leave --format, --redact out"),
         (("--output", "report.txt", "--list"), "leave --list, --output out"),
@@ -163,15 +163,15 @@ def test_in_a_terminal(venv: Venv) -> None:
         os.close(theirs)
     shown = f"as root: ln -sfn -- libcudnn_ops.so.9.10.2 {venv.link}\n" if os.geteuid() == 0 else ""
     assert (done.returncode, done.stderr) == (0, shown)
-    assert f"Looked again: {CODE} is gone." in done.stdout
+    assert f"Checked again: {CODE} is fixed." in done.stdout
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
 
 
-BY_ROOT = Command(("mend-it",), "it is mended", needs_root=True)
-BY_USER = Command(("mend-it",), "it is mended")
+BY_ROOT = Command(("mend-it",), "Unknown:", needs_root=True)
+BY_USER = Command(("mend-it",), "Unknown:")
 BY_HAND = ByHand("turn the switch")
 CMDLET = Command(("New-Item", "-Force"), "the symlink points to the right file")
-ELSEWHERE = Command(("mend-it",), "it is mended", place="Windows")
+ELSEWHERE = Command(("mend-it",), "Unknown:", place="Windows")
 
 
 class Bench:
@@ -205,15 +205,15 @@ class Bench:
     ("steps", "answers", "ran", "said"),
     [
         ((BY_USER,), ("yes",), [("mend-it",)], "made-up is gone"),
-        ((BY_ROOT,), ("y", ""), [], "Not changed: run these commands yourself"),
-        ((BY_ROOT,), ("y", "q"), [], "Not changed"),
+        ((BY_ROOT,), ("y", ""), [], "Nothing was changed: run these commands yourself, or run gpudoctor as root."),
+        ((BY_ROOT,), ("y", "q"), [], "Nothing was changed: run these commands yourself, or run gpudoctor as root."),
         ((BY_ROOT,), ("y", "y"), [("sudo", "mend-it")], "made-up is gone"),
         ((BY_HAND,), (), [], "gpudoctor cannot do this for you"),
         ((ELSEWHERE,), (), [], "gpudoctor cannot do this for you"),
         ((CMDLET,), (), [], "gpudoctor cannot do this for you"),
         ((SetVariable("CUDA_HOME", "/x", "why"),), (), [], "gpudoctor cannot do this for you"),
-        ((BY_USER, BY_HAND), ("y",), [("mend-it",)], "Left for you: step 2"),
-        ((BY_USER, BY_HAND, BY_ROOT), ("y",), [("mend-it",)], "Left for you: step 2 Left for you: step 3"),
+        ((BY_USER, BY_HAND), ("y",), [("mend-it",)], "To do by hand: step 2"),
+        ((BY_USER, BY_HAND, BY_ROOT), ("y",), [("mend-it",)], "To do by hand: step 2 Left for you: step 3"),
         ((BY_HAND, BY_USER), ("y",), [("mend-it",)], "made-up is gone"),
     ],
 )
@@ -233,7 +233,7 @@ def test_who_does_which_step(
         (((BY_USER,),), "Apply it? [y/N] "),
         (((BY_USER,), (BY_HAND,), (BY_ROOT,)), "Apply way 1? [y/N, 3 = way 3] "),
         (((BY_HAND,), (BY_USER,)), "Apply way 2? [y/N] "),
-        (((BY_HAND, BY_USER),), "Do step 1 yourself first. Apply it? [y/N] "),
+        (((BY_HAND, BY_USER),), "First do step 1 yourself. Apply it? [y/N] "),
     ],
 )
 def test_what_is_asked(plans: tuple[tuple[Step, ...], ...], question: str) -> None:

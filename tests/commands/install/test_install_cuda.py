@@ -194,10 +194,14 @@ def test_cuda_13_brings_what_its_compiler_was_taken_apart_into() -> None:
     ("order", "target", "said"),
     [
         (CudaOrder("10.1"), machines.ROOT, "no row knows CUDA 10.1 as a set of archives"),
-        (CudaOrder(""), machines.ROOT, "say which CUDA"),
+        (CudaOrder(""), machines.ROOT, "give the CUDA version, as in gpudoctor install cuda 12.8; known as"),
         (CudaOrder("12.8", components=("cudnn",)), machines.ROOT, "no component 'cudnn'; there are cccl, cublas"),
         (CudaOrder("12.8"), machines.JETSON, "no CUDA archives are known for linux jetson"),
-        (CudaOrder("12.8", archive="x.tar.xz"), machines.ROOT, "leave --archive out"),
+        (
+            CudaOrder("12.8", archive="x.tar.xz"),
+            machines.ROOT,
+            "a toolkit has many archives: omit --archive, gpudoctor downloads them",
+        ),
     ],
 )
 def test_what_no_archive_brings(order: CudaOrder, target: Target, said: str) -> None:
@@ -329,15 +333,24 @@ def test_what_is_printed(words: tuple[str, ...], said: str, capsys: Shown) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("12.8", "--os", "windows", "--method", "runfile"), "runfile is for linux, and this plan for windows"),
-        (("12.8", "--os", "linux", "--prefix", "/a", "--cuda-home", "/b"), "say one of them"),
-        (("12.8", "--os", "linux", "--prefix", "/a", "--method", "packages"), "takes no --prefix"),
+        (("12.8", "--os", "windows", "--method", "runfile"), "runfile is for linux, but this plan is for windows"),
+        (
+            ("12.8", "--os", "linux", "--prefix", "/a", "--cuda-home", "/b"),
+            "use only one of --prefix (a new directory) and --cuda-home (a CUDA directory)",
+        ),
+        (("12.8", "--os", "linux", "--prefix", "/a", "--method", "packages"), "has no option --"),
         (("12.8", "--os", "linux", "--method", "runfile", "--components", "nvcc"), "takes no --components"),
-        (("12.8", "--os", "linux", "--method", "local"), "no row knows a local repository for linux"),
-        (("12.8", "--os", "linux", "--archive", "x.run"), "say what the file is"),
+        (("12.8", "--os", "linux", "--method", "local"), "no local repository is known for linux"),
+        (("12.8", "--os", "linux", "--archive", "x.run"), "give the kind of the file: --method runfile, exe or local"),
         (("99.9", "--os", "linux", "--method", "container"), "no row knows CUDA 99.9 as a container image"),
-        (("12.8", "--method", "archive", "--apply", "--script", "bash"), "say one of them"),
-        (("12.8", "--os", "windows", "--method", "exe", "--cuda-home", "C:\\x"), "chooses its directory itself"),
+        (
+            ("12.8", "--method", "archive", "--apply", "--script", "bash"),
+            "use only one of --prefix (a new directory) and --cuda-home (a CUDA directory)",
+        ),
+        (
+            ("12.8", "--os", "windows", "--method", "exe", "--cuda-home", "C:\\x"),
+            "NVIDIA's installer has a fixed directory: omit the option, or add --method archive",
+        ),
     ],
 )
 def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: Shown) -> None:
