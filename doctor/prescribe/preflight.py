@@ -78,7 +78,7 @@ class Obstacles:
                 names = {re.split(r"[=<>! ]", one.rpartition("::")[2])[0] for one in step.argv[1:]}
                 pinned = [one for one in self._held_by("conda", prefix) if one.pattern in names]
                 for one in pinned:
-                    yield f"{one.source} pins {one.pattern} for conda: if you agree to the change, first delete its line"
+                    yield f"{one.source} pins {one.pattern} for conda: if you agree, first delete its line"
 
     def _held_by(self, manager: str, prefix: str = "") -> tuple[Hold, ...]:
         if (manager, prefix) not in self._holds:

@@ -39,7 +39,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """A library that lies in a wheel of the same environment is another finding; a framework may have its own."""
     own = traits_of(framework.package).instead.get("cudart-soname-missing")
     if own:
-        raise NotApplicable(f"{framework.package} goes on without them: {own}")
+        raise NotApplicable(f"{framework.package} continues without them: {own}")
     need_use(framework, facts)
     if facts.system.family.get() == "windows":
         return cuda_there(framework, facts, matrix, import_symptoms(framework))
@@ -50,14 +50,14 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     )
     missing = of_own_cuda(missing, framework, facts, matrix)
     if not missing:
-        return ok(f"the loader finds what {framework.label} asks for, or a wheel has it")
+        return ok(f"the loader finds the libraries of {framework.label}, or a wheel has them")
     cudnn = _cudnn_as_well(framework, facts, matrix)
     brings_cudnn = cudnn or any("cudnn" in one for one in absent_pins(framework, facts, matrix))
     return bad(
         f"{framework.label} {cannot(framework)}: {names_of(missing)} {'is' if len(missing) == 1 else 'are'} missing",
         *_needs(missing, cudnn, framework, facts, matrix),
         severity=Severity.INFO if _only_for_another(framework, missing, facts) else Severity.ERROR,
-        evidence=tuple(Evidence(_why(one), label=f"the loader, asked for {one.soname}") for one in missing),
+        evidence=tuple(Evidence(_why(one), label=f"the loader's search for {one.soname}") for one in missing),
         explains=(
             Symptom("nvrtc-missing", framework.label),
             *((Symptom("cudnn-missing", framework.label),) if brings_cudnn else ()),
@@ -114,7 +114,7 @@ def _needs(
 def _in_words(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -> str:
     """NCCL belongs to no release of CUDA, and has wheels from CUDA 11 on."""
     if soname != NCCL:
-        return f"Install the CUDA release that has {soname}."
+        return f"Install the CUDA version with {soname}."
     cuda = known_cuda(framework, facts, matrix)
     return (
         f"Install NCCL 2 for CUDA {cuda or 'of this build'} (NVIDIA's package libnccl2): no CUDA toolkit has {soname}."

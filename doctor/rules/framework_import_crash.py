@@ -17,9 +17,9 @@ def check(tried: Import, facts: Facts, matrix: Matrix) -> Answer:
     """Return BAD for a signal and for an exception; where rules about files find the cause, theirs is the root."""
     if tried.state == "crashed":
         return bad(
-            f"importing {tried.package} kills the process: {_last(tried.detail)}",
+            f"import {tried.package} crashes: {_last(tried.detail)}",
             _again(tried, facts),
-            evidence=(Evidence(tried.detail, label=f"import of {tried.package} in a child process"),),
+            evidence=(Evidence(tried.detail, label=f"import of {tried.package} in a subprocess"),),
         )
     if tried.state == "failed":
         return bad(

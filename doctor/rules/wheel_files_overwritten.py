@@ -52,7 +52,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     """Any file with several owners: an error where a program may meet the wrong one."""
     overlaps = environment.overlaps.get()
     if not overlaps:
-        return ok("no file of the known families is claimed by two distributions")
+        return ok("no file of the known families belongs to two packages")
     groups = sorted(_groups(overlaps, environment, facts, matrix), key=lambda one: (_severity(one).rank, one.owners))
     groups = [one for one in groups if not _has_own_code(one)] or groups
     worst = groups[0]
@@ -117,7 +117,7 @@ def _files(count: int) -> str:
 
 def _winner(group: Group) -> str:
     winners = {one.winner.value for one in group.overlaps if isinstance(one.winner, Seen)}
-    return f": they are those of {winners.pop()}" if len(winners) == 1 else ", and the last one installed won"
+    return f": they are those of {winners.pop()}" if len(winners) == 1 else "; the last installed one is in use"
 
 
 def _nobodys(environment: Environment, facts: Facts, matrix: Matrix) -> frozenset[str]:
@@ -134,7 +134,7 @@ def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str]
         return one_plugin
     if rivals:
         both = " and ".join(_name(owner) for owner in rivals.needed)
-        return Advice(f"put what needs {both} into separate environments: they cannot share one")
+        return Advice(f"put the packages that need {both} into separate environments")
     keep = {_kept(group, nobodys) for group in groups}
     gone = {_name(owner) for group in groups for owner in group.owners if owner not in keep} | nobodys
     anew = as_requirements(sorted(keep), environment, facts, matrix)

@@ -78,8 +78,8 @@ def _lxc() -> tuple[Step, ...]:
             "LXD: lxc config device add CONTAINER gpu gpu; lxc config set CONTAINER nvidia.runtime=true; restart it"
         ),
         ByHand(
-            "without LXD or Incus (Proxmox): pass /dev/nvidia* in, and install the host's driver version in the container "
-            "(.run installer with --no-kernel-modules)"
+            "without LXD or Incus (Proxmox): pass /dev/nvidia* in, and install the host's driver version "
+            "in the container (.run installer with --no-kernel-modules)"
         ),
     )
 

@@ -318,7 +318,7 @@ def _pacman(need: InstallDriver, target: Target, matrix: Matrix, branch: int) ->
     """Arch carries one release, with the open module, for Turing and newer; older cards use the AUR."""
     if need.versions.startswith("=="):
         headers = install(target, *kernel_headers(target, target.kernel), why="install kernel headers")
-        text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR; confirm that they replace nvidia-open"
+        text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR, in place of nvidia-open"
         return (headers, ByHand(text, "the distribution's repositories have only the newest branch"))
     return (install(target, *kernel_headers(target, target.kernel), "nvidia-open-dkms", "nvidia-utils", why=_WHY),)
 

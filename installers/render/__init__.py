@@ -11,7 +11,7 @@ from installers.plan import Plan, Target
 from installers.step import Lines, Shell, Step, StepType, kind_of
 
 _PROGRAM = re.compile(r"& |[A-Za-z]:\\|(?!(?:foreach|if|try|while)\b)[a-z]")  # not Verb-Noun, $variable, [type]
-_FAILED = "if ($LASTEXITCODE) { throw 'a command failed; the steps after it did not run' }"  # a program's status stops nothing
+_FAILED = "if ($LASTEXITCODE) { throw 'a command failed; the steps after it did not run' }"
 
 
 def commands(plan: Plan, target: Target) -> Lines:

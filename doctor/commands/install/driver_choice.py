@@ -150,5 +150,5 @@ def _if_secure_boot(steps: tuple[Step, ...], target: Target, matrix: Matrix) -> 
     enrol = plan_for(SignKernelModule("", source), target, matrix)
     typed = commands(enrol._replace(steps=tuple(step for step in enrol.steps if isinstance(step, Command))), target)
     text = 'Only with Secure Boot (`mokutil --sb-state` prints "enabled"): enrol the key that signs the module'
-    why = 'choose a password; after the reboot choose "Enroll MOK" in the blue "MOK management" screen, and enter it again'
+    why = 'choose a password; after the reboot choose "Enroll MOK" in the blue screen, and enter it again'
     return (ByHand("\n".join((text, *typed)), why),) if typed else ()

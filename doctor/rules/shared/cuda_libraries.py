@@ -38,7 +38,7 @@ def predicted(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tup
     told = (one for one in predictions_for(framework, facts) if one.is_cuda)
     found = tuple(one for one in told if cudnn or "cudnn" not in one.soname)
     if not found:
-        raise NotApplicable(f"{framework.label} is not known to ask for CUDA's libraries by name")
+        raise NotApplicable(f"{framework.label} is not known to open CUDA libraries by name")
     return found
 
 
@@ -117,8 +117,8 @@ def both_releases(one: Prediction, facts: Facts, matrix: Matrix) -> tuple[tuple[
 
 
 def dotted(release: tuple[int, ...]) -> str:
-    """As it is written; "of an unknown release" for ()."""
-    return ".".join(map(str, release)) or "of an unknown release"
+    """As it is written; "of unknown version" for ()."""
+    return ".".join(map(str, release)) or "of unknown version"
 
 
 def is_wheel(framework: Framework, facts: Facts) -> bool:

@@ -38,7 +38,7 @@ class Breach(NamedTuple):
         if self.by_code:
             wheel = f"{self.wheel.name} {self.wheel.version}"
             return f"{self.framework.label} cannot be imported beside {wheel}: it needs {self.asked.specifier}"
-        return f"{self.framework.label} asks for {self.asked.name}{self.asked.specifier}, not {self.wheel.version}"
+        return f"{self.framework.label} requires {self.asked.name}{self.asked.specifier}, not {self.wheel.version}"
 
 
 def nvidia_wheels(environment: Environment) -> dict[str, Distribution]:
@@ -152,8 +152,8 @@ def of_the_user(wheels: Iterable[Distribution], environment: Environment) -> tup
         return ()
     names = ", ".join(sorted(one.name for one in found))
     text = (
-        f"{names} in {found[0].site} come{'s' * (len(found) == 1)} before this environment: run it with "
-        "PYTHONNOUSERSITE=1, or uninstall what lies there with the Python that it was installed by"
+        f"{names} in {found[0].site} come{'s' * (len(found) == 1)} before this environment: set "
+        "PYTHONNOUSERSITE=1, or uninstall it with the Python that installed it"
     )
     by_hand = Advice(text)
     if any(_is_the_users(one.path, environment) for one in value_or(environment.frameworks, ())):
