@@ -76,7 +76,7 @@ def _undo(journal: Journal, state: State, reason: BaseException) -> None:
             reason.hint = f"{reason.hint} The packages of the environment are as before.".strip()
         if stays and isinstance(reason, InstallError):
             reversible = any(one.inverse and one.inverse.commands for one in undone.commands)
-            back = f"To undo everything: gpudoctor install rollback {journal.id} --commands" if reversible else ""
+            back = f" To undo everything: gpudoctor install rollback {journal.id} --commands" if reversible else ""
             reason.hint = f"{reason.hint} {stays}{back}".strip()
     except OSError as error:
         raise NotUndone(f"{reason}; some files could not be restored yet: {refused(error)}") from error
@@ -113,8 +113,8 @@ def stay_done(commands: tuple[Ran, ...]) -> str:
         if inverse.afterwards:
             sentences.append(f"What `{shlex.join(one.argv)}` made is of the files as they were: run `{typed}` once.")
             continue
-        how = f", undo it with `{typed}`" if inverse.commands else ""
+        how = f"; undo it with `{typed}`" if inverse.commands else ""
         left = f" ({inverse.left})" if inverse.left else ""
-        what = "is not undone" if one.ended else "may have done part of its work"
+        what = "was not undone" if one.ended else "may have done part of its work"
         sentences.append(f"`{shlex.join(one.argv)}` {what}{how}{left}.")
     return " ".join(sentences)

@@ -91,7 +91,7 @@ def _in_wsl(facts: Facts) -> str:
     if not there:
         return "install WSL 2, and TensorFlow for Linux inside it, which uses the GPU"
     name, version, _ = there[0]
-    first = "" if version == _WSL else f"convert {name} to WSL 2 (wsl --set-version {name} 2),  "
+    first = "" if version == _WSL else f"convert {name} to WSL 2 (wsl --set-version {name} 2), "
     return (
         f"{first}install TensorFlow for Linux inside {name} (wsl -d {name}): it uses the GPU; run gpudoctor there too"
     )

@@ -40,7 +40,7 @@ verify() { # FILE SHA256...: any of them
     stop "$file is a web page: log in, and download again"
   fi
   say "  its SHA-256 is $(sha256sum <"$file")"
-  if [ $# -eq 0 ]; then stop "the checksum of $file is unknown: if you trust it, set GPUDOCTOR_SHA256 to its checksum"; fi
+  if [ $# -eq 0 ]; then stop "the checksum of $file is unknown: to trust it, set GPUDOCTOR_SHA256 to its checksum"; fi
   stop "$file is not the file that was meant: another digest"
 }
 """

@@ -180,7 +180,7 @@ is_for() { # CUDA, DIRECTORY of its headers: not that of another major
   local found
   [ -r "$2/cuda.h" ] || return 0
   found=$(sed -n 's/^#define CUDA_VERSION \\([0-9]*\\)[0-9][0-9][0-9].*/\\1/p' "$2/cuda.h")
-  [ -z "$found" ] || [ "$found" = "$1" ] || stop "$2 holds the headers of CUDA $found, and the archive is for CUDA $1"
+  [ -z "$found" ] || [ "$found" = "$1" ] || stop "$2 has the headers of CUDA $found, but the archive is for CUDA $1"
 }
 """
 _BASH_COPY = """\
@@ -330,7 +330,7 @@ function Test-Cuda([string] $Major, [string] $Headers) {
     if (-not (Test-Path -LiteralPath $header)) { return }
     $found = Select-String -LiteralPath $header -Pattern '^#define CUDA_VERSION (\\d+)\\d{3}' | Select-Object -First 1
     if ($found -and $found.Matches[0].Groups[1].Value -ne $Major) {
-        throw "$Headers holds the headers of another CUDA, and the archive is for CUDA $Major"
+        throw "$Headers has the headers of another CUDA, but the archive is for CUDA $Major"
     }
 }
 

@@ -260,7 +260,7 @@ def test_without_second_names_nothing_is_kept(prefix: Path, tmp_path: Path, monk
     monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(CommandFailed) as failed:
         apply(order(prefix, f"{HALF}; exit 2"), State(str(tmp_path / "state")), MEANS)
-    assert "may have done part of its work, take it back with" in failed.value.hint
+    assert "may have done part of its work; undo it with" in failed.value.hint
     assert sorted(path.name for path in prefix.iterdir()) == ["bin", "lib", "pyvenv.cfg"]
 
 

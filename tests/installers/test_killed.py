@@ -105,7 +105,10 @@ def test_a_signal_ends_what_the_command_started_too(run: ScriptRun) -> None:
 
 @pytest.mark.parametrize(
     ("end", "why"),
-    [("wait", "did not end within 1 s"), ("until [ -e $ROOT/started ]; do sleep 0.01; done; exit 3", "exit status 3")],
+    [
+        ("wait", "did not finish within 1 s"),
+        ("until [ -e $ROOT/started ]; do sleep 0.01; done; exit 3", "exit status 3"),
+    ],
     ids=["late", "failed"],
 )
 def test_what_a_command_leaves_behind_is_ended_before_the_run_is_taken_back(end: str, why: str, run: ScriptRun) -> None:

@@ -349,7 +349,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
 @pytest.mark.parametrize(
     ("machine", "need", "expected"),
     [
-        ("wsl", InstallDriver(">=580"), "install no NVIDIA driver inside WSL"),
+        ("wsl", InstallDriver(">=580"), "do not install a driver inside WSL"),
         ("docker", InstallDriver(">=580"), "on the container's host"),
         ("alpine", InstallDriver(), "a distribution with glibc"),
         ("bazzite", InstallDriver(), "the image bazzite-nvidia-open"),
@@ -582,7 +582,7 @@ def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> N
     assert line.split()[-1] == "onnxruntime"
     by_pip, note = everything(intruder, target)
     assert "pip uninstall -y onnxruntime" in by_pip
-    assert f"if {keeper}installs it again, remove what needs it" in note
+    assert f"if {keeper} installs it again, remove what needs it" in note
 
 
 def test_uv_is_told_which_index_serves_a_build() -> None:

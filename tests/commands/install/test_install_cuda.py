@@ -286,7 +286,7 @@ def test_an_installer_is_verified_run_looked_after_and_taken_back(
     assert f"back: {home}/bin/cuda-uninstaller" in capsys.readouterr().out
     assert execute(["install", "rollback"]) == 1
     told = " ".join(capsys.readouterr().out.split())
-    assert "stays done, take it back with" in told
+    assert "was not undone; undo it with" in told
     assert (home / "bin/nvcc").exists()
     assert not (home / "cuda-env.sh").exists()
 

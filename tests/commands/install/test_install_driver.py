@@ -113,9 +113,9 @@ def test_packages_that_ended_before_the_card() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--distribution", "wsl"), "install no NVIDIA driver inside WSL"),
-        (("--distribution", "wsl-ubuntu-24.04", "--gpu", "RTX 4090"), "install no NVIDIA driver inside WSL"),
-        (("--os", "wsl2"), "install no NVIDIA driver inside WSL"),
+        (("--distribution", "wsl"), "do not install a driver inside WSL"),
+        (("--distribution", "wsl-ubuntu-24.04", "--gpu", "RTX 4090"), "do not install a driver inside WSL"),
+        (("--os", "wsl2"), "do not install a driver inside WSL"),
         (("--gpu", "Jetson AGX Orin", "--distribution", "ubuntu-22.04"), "NVIDIA SDK Manager"),
         (("--distribution", "opensuse-15.6"), "repos/opensuse15/x86_64/cuda-opensuse15.repo"),
         (("--distribution", "Amazon Linux 2023"), "repos/amzn2023/x86_64/cuda-amzn2023.repo"),
@@ -148,9 +148,9 @@ def test_secure_boot_asks_for_a_key(target: Target, command: str) -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        (machines.WSL, "install no NVIDIA driver inside WSL"),
+        (machines.WSL, "do not install a driver inside WSL"),
         (machines.DOCKER, "a container uses its host's driver"),
-        (machines.JETSON, ", flash one that has it with NVIDIA SDK Manager"),
+        (machines.JETSON, "flash one that has it with NVIDIA SDK Manager"),
         (machines.WINDOWS, "then restart Windows"),
     ],
 )
