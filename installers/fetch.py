@@ -61,7 +61,7 @@ class Limits(NamedTuple):
 
     connect_s: float = 15.0
     stall_s: float = 60.0  # without a byte
-    tries: int = 5  # that bring nothing; one that brings bytes starts the count anew
+    tries: int = 5  # that bring nothing; one that brings bytes starts the count again
     pause_s: float = 1.0  # before the second try, doubled for each further one
     slow_s: float = 300.0  # in which `slow_bytes` at least must come, over all tries
     slow_bytes: int = 300 << 10  # a modem brings four times as much
@@ -84,7 +84,7 @@ class _Part:
         self.restart(keep=True)
 
     def restart(self, *, keep: bool = False) -> None:
-        """Begin anew, from the first byte or after what is there."""
+        """Begin again, from the first byte or after what is there."""
         if not keep:
             self._file.truncate(0)
         self.size_bytes = 0

@@ -1,4 +1,4 @@
-"""How programs find what lies in a directory of the user's own, or in one of the system that nobody searches."""
+"""How programs find what is in a directory of the user's own, or in one of the system that nobody searches."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ _INITIAL_DISK = {
 
 
 def initial_disk(target: Target) -> Step:
-    """Make the disk anew from which the kernel loads its first modules."""
+    """Make the disk again from which the kernel loads its first modules."""
     argv = _INITIAL_DISK.get(manager_of(target))
     if not argv:
         return ByHand("rebuild the initramfs with your system's tool")
@@ -99,7 +99,7 @@ def initial_disk(target: Target) -> Step:
 
 
 def refresh(target: Target) -> tuple[Command, ...]:
-    """Read the package lists anew, where the package manager does not do so by itself."""
+    """Read the package lists again, where the package manager does not do so by itself."""
     if manager_of(target) != "apt":
         return ()
     argv, why = ("apt-get", "update"), "read the package lists"

@@ -18,7 +18,7 @@ _LARGEST_TEXT_BYTES = 16 << 20  # of a file that settings are merged into
 
 
 def directory_of(path: str) -> str:
-    """The directory in which a file or link is made anew; "~" is the user's."""
+    """The directory in which a file or link is made again; "~" is the user's."""
     return os.path.dirname(os.path.realpath(os.path.expanduser(path)))
 
 

@@ -116,7 +116,7 @@ def _only_commands(journal: Journal, reversal: Reversal | None) -> Undone:
 
 
 def _reverse(journal: Journal, reversal: Reversal | None, *, afterwards: bool) -> None:
-    """Run the inverses, the last command's first; what makes files anew comes after those are put back."""
+    """Run the inverses, the last command's first; what makes files again comes after those are put back."""
     if reversal is None:
         return
     for one in reversed(journal.commands()):

@@ -33,7 +33,7 @@ _NONE = CudaVersion(0, 0)  # of a build that is for no CUDA
 
 
 class Breach(NamedTuple):
-    """What does not fit, and what mends it."""
+    """What does not fit, and what fixes it."""
 
     text: str
     evidence: Evidence

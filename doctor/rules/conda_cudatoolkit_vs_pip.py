@@ -15,7 +15,7 @@ from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
-    """What lies in the environment's lib folder is conda's; a newer one of the same name works."""
+    """What is in the environment's lib folder is conda's; a newer one of the same name works."""
     environment = environment_of(framework, facts)
     if environment.kind != "conda" or not is_wheel(framework, facts):
         raise NotApplicable(f"{framework.label} is not a wheel in a conda environment")

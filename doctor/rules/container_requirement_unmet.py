@@ -65,7 +65,7 @@ def _on_gpu(value: str, gpu: Gpu | None, facts: Facts) -> Outcome:
 def _values(gpu: Gpu | None, brand: str, facts: Facts) -> Values:
     def of(key: str) -> str:
         if key in {"driver", "cuda"}:
-            if "driver" not in facts.assumed:  # what lies in an image is not what it shall run on
+            if "driver" not in facts.assumed:  # what is in an image is not what it shall run on
                 raise UnseenError("the driver is unknown: give it with --assume-driver")
             return str(facts.driver.release.get() if key == "driver" else facts.driver.cuda.get())
         if gpu is None:

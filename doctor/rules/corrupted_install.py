@@ -130,7 +130,7 @@ def _told(environment: Environment, facts: Facts) -> tuple[Prediction, ...]:
 
 
 def _need(found: list[Incomplete], environment: Environment) -> Need:
-    """All files of these very releases anew."""
+    """All files of these very releases again."""
     if len(found) > 1:
         return ChangePackages(tuple(f"{one.distribution}=={one.version}" for one in found), environment.interpreter)
     one = found[0]

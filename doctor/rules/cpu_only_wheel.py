@@ -105,7 +105,7 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _symptoms(framework: Framework, facts: Facts, rows: tuple[FrameworkRow, ...]) -> Iterator[Symptom]:
-    """What was compiled for a build with GPU code lacks that build's libraries; what comes anew with it fits then.
+    """What was compiled for a build with GPU code lacks that build's libraries; what comes again with it fits then.
 
     So does what runs on it, where the build that is proposed is of the release that it asks for: a remedy of its own
     would bring it for the release that goes.

@@ -38,7 +38,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _needs(damaged: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
-    """A stray file is kept out; else what put it there puts it there anew."""
+    """A stray file is kept out; else what put it there puts it there again."""
     one, environment = damaged[0], environment_of(framework, facts)
     own = isinstance(one.intended, Seen) and one.intended.value == one.damaged
     # a loop of links is what the framework intends, and has no real path that could be compared

@@ -36,7 +36,7 @@ _OF_OTHER_RULES = ("libnvrtc", "libcuda.so")
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
-    """A library that lies in a wheel of the same environment is another finding; a framework may have its own."""
+    """A library that is in a wheel of the same environment is another finding; a framework may have its own."""
     own = traits_of(framework.package).instead.get("cudart-soname-missing")
     if own:
         raise NotApplicable(f"{framework.package} continues without them: {own}")
@@ -67,7 +67,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _cudnn_as_well(framework: Framework, facts: Facts, matrix: Matrix) -> str:
-    """The wheel of cuDNN, where that lacks too and the rest lies in wheels: onnxruntime-gpu[cuda]; "" for none."""
+    """The wheel of cuDNN, where that lacks too and the rest is in wheels: onnxruntime-gpu[cuda]; "" for none."""
     lost = not_found(framework, facts, cudnn=True) if _looks_into_wheels(framework, facts) else ()
     if not any(is_main(one.soname) and isinstance(one.intended, Unseen) for one in lost):
         return ""
@@ -98,7 +98,7 @@ def _needs(
 ) -> tuple[Need, ...]:
     """A toolkit that is here already, the wheels that bring them, or one to install: first what this release looks for.
 
-    Where the rest of them lies in wheels already, one more wheel is nearer than a second CUDA of the system's.
+    Where the rest of them is in wheels already, one more wheel is nearer than a second CUDA of the system's.
     """
     wheels = wheels_for(missing, framework, facts, matrix)
     if cudnn:

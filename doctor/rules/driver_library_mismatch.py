@@ -97,7 +97,7 @@ def _mismatch(facts: Facts, others: tuple[DriverLibrary, ...]) -> Answer:
 
 
 def _cause(facts: Facts, others: tuple[DriverLibrary, ...]) -> tuple[str, tuple[Need, ...]]:
-    """A restart mends it where the module on disk is that of the libraries, or nobody knows that it is another."""
+    """A restart fixes it where the module on disk is that of the libraries, or it is unknown that it is another."""
     aside = _aside(facts, others)
     if aside:
         return f"Debian's alternative 'nvidia' does not point to {aside.path}", (_alternative(aside),)
@@ -150,7 +150,7 @@ def _beside(facts: Facts, other: DriverLibrary) -> DriverLibrary | None:
 def _aside(facts: Facts, others: tuple[DriverLibrary, ...]) -> DriverLibrary | None:
     """The library of the module's release, where Debian's alternatives lead to another driver's directory beside it.
 
-    Source: README.alternatives of Debian's nvidia-graphics-drivers: several drivers lie in lib/*/nvidia/NAME.
+    Source: README.alternatives of Debian's nvidia-graphics-drivers: several drivers are in lib/*/nvidia/NAME.
     """
     release = value_or(facts.driver.module_release, None)
     chosen = {(one.stem, _collection(one)) for one in others if _collection(one)}
@@ -161,7 +161,7 @@ def _aside(facts: Facts, others: tuple[DriverLibrary, ...]) -> DriverLibrary | N
 
 
 def _collection(library: DriverLibrary) -> str:
-    """The directory that holds the directories of several drivers, "" where it lies in none."""
+    """The directory that holds the directories of several drivers, "" where it is in none."""
     folder = library.path.rpartition("/")[0].rpartition("/")[0]
     return folder if folder.endswith("/nvidia") else ""
 

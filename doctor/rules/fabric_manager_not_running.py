@@ -55,7 +55,7 @@ def _other_release(facts: Facts) -> str:
 
 
 def _install(facts: Facts) -> Need:
-    """Exactly the driver's release; in words where that is not known."""
+    """Exactly the driver's release; as text where that is not known."""
     release = value_or(facts.driver.module_release, None)
     if release:
         return InstallFabricManager(str(release))

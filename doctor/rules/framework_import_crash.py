@@ -56,7 +56,7 @@ def _missing(tried: Import, facts: Facts) -> Need:
 
 
 def _again(tried: Import, facts: Facts) -> Need:
-    """A crash without a known cause: the framework's own files come anew first, of the same release and build."""
+    """A crash without a known cause: the framework's own files come again first, of the same release and build."""
     environment, framework = imported(tried, facts)
     if framework is None:
         return InstallPackage(tried.package, interpreter=environment.interpreter, reinstall=True)

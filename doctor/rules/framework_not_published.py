@@ -1,4 +1,4 @@
-"""A planned framework was never published for this machine, or nobody knows of such a release."""
+"""A planned framework was never published for this machine, or it is unknown of such a release."""
 
 from __future__ import annotations
 

@@ -62,5 +62,5 @@ def _asked(framework: Framework, facts: Facts, matrix: Matrix) -> dict[str | Pla
 RULE = Rule(
     FRAMEWORKS,
     check,
-    blocks_verdict=False,  # a build that no row covers and that does not load says so itself, in words
+    blocks_verdict=False,  # a build that no row covers and that does not load says so itself, as text
 )

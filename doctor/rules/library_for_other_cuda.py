@@ -73,7 +73,7 @@ def _own(framework: Framework, facts: Facts, matrix: Matrix) -> Seen[CudaVersion
 
 
 def _start(major: int, facts: Facts, matrix: Matrix) -> Start | None:
-    """Whether the driver starts what is built with that CUDA; None where nobody knows."""
+    """Whether the driver starts what is built with that CUDA; None where unknown."""
     try:
         return start_of(CudaVersion(major, 0), facts, matrix)
     except (Uncovered, UnseenError, NotApplicable):

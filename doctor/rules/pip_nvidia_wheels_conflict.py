@@ -60,7 +60,7 @@ def _serves_another(one: Breach, environment: Environment, facts: Facts, matrix:
 
 
 def _compiled_with(framework: Framework, facts: Facts, matrix: Matrix) -> CudnnVersion | None:
-    """None where it uses none, or nobody knows."""
+    """None where it uses none, or it is unknown."""
     try:
         return built_for(framework, facts, matrix).value
     except (NotApplicable, Uncovered, UnseenError):

@@ -20,7 +20,7 @@ from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Look the minor version up among the wheels of the release.
 
-    A warning for what is installed, as it may be a build of one's own; what is only planned cannot be had.
+    A warning for what is installed, as it may be a build of one's own; what is only planned is not available.
     """
     if traits_of(framework.package).runs_on:
         raise NotApplicable(f"{framework.package} has no separate builds")

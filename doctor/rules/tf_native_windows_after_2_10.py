@@ -66,7 +66,7 @@ def _bad(framework: Framework, facts: Facts, last: FrameworkRow) -> Answer:
 
 
 def _old(last: FrameworkRow, environment: Environment) -> Need:
-    """The last release with CUDA; in words where it has no wheel for the environment's Python.
+    """The last release with CUDA; as text where it has no wheel for the environment's Python.
 
     Later ones keep their files in tensorflow-intel (METADATA of tensorflow 2.11.0 to 2.18.0 for Windows), which would
     stay, and own the same files.

@@ -116,7 +116,7 @@ def _is_newer(version: CudnnVersion, accepted: str) -> bool:
 
 
 def _needs(accepted: str, copy: CudnnCopy, device: Setting, facts: Facts) -> tuple[Need, ...]:
-    """The right one in its place in a toolkit; Theano without cuDNN; both in words where neither can be done."""
+    """The right one in its place in a toolkit; Theano without cuDNN; both as text where neither can be done."""
     around = (one for one in value_or(facts.toolkit.toolkits, ()) if copy.path.startswith(f"{one.path}/"))
     cuda = next((value_or(one.cuda, None) for one in around), None)
     major = cuda.major if cuda else value_or(copy.cuda_major, 0)

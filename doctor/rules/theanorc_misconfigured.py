@@ -40,7 +40,7 @@ class _Fault(NamedTuple):
     setting: Setting
     why: str
     remedy: str
-    wanted: _Wanted | None = None  # the setting that mends it, where it is one
+    wanted: _Wanted | None = None  # the setting that fixes it, where it is one
 
 
 def _theanos(facts: Facts) -> Iterator[Framework]:
@@ -76,7 +76,7 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _needs(fault: _Fault, facts: Facts) -> Iterator[Need]:
-    """The edit of that file, or of the variable; what a person must decide in words."""
+    """The edit of that file, or of the variable; what a person must decide as text."""
     if fault.wanted and can_be_set(facts):
         yield setting_need(fault.setting, *fault.wanted, facts)
     else:
@@ -145,7 +145,7 @@ def _has_old_back_end(theano: Framework, matrix: Matrix) -> bool:
 
 
 def _precision(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) -> Iterator[_Fault]:
-    """The old back end holds float32 only, and floatX is float64 where nothing else is said."""
+    """The old back end holds float32 only, and floatX is float64 where nothing else is shown."""
     device, precision = in_force.get("device"), in_force.get("floatX")
     value = precision.value if precision else "float64"
     if precision and not value.endswith(("16", "32", "64")):

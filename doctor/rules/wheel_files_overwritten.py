@@ -96,7 +96,7 @@ def _is_for_the_cpu(name: str, matrix: Matrix) -> bool:
 
 
 def _has_own_code(group: Group) -> bool:
-    """Whether a rule about several builds of one framework is about it: that is the root of it, and mends it."""
+    """Whether a rule about several builds of one framework is about it: that is the root of it, and fixes it."""
     families = {traits.id: traits for traits in (traits_of(_name(owner)) for owner in group.owners)}
     return len(families) == 1 and all("wheel-files-overwritten" in one.instead for one in families.values())
 
@@ -121,14 +121,14 @@ def _winner(group: Group) -> str:
 
 
 def _nobodys(environment: Environment, facts: Facts, matrix: Matrix) -> frozenset[str]:
-    """The wheels of a CUDA major that nothing here uses: they go too, else the mended files are overwritten again."""
+    """The wheels of a CUDA major that nothing here uses: they go too, else the fixed files are overwritten again."""
     if not isinstance(environment.frameworks, Seen):
         return frozenset()
     return frozenset(one.name for one in leftovers(environment, facts, matrix))
 
 
 def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str], facts: Facts, matrix: Matrix) -> Need:
-    """Remove what nobody asks for and install the rest anew; separate environments where both are asked for."""
+    """Remove what nobody asks for and install the rest again; separate environments where both are asked for."""
     rivals = next((one for one in groups if len(one.needed) > 1), None)
     if rivals and (one_plugin := _one_plugin(groups, environment, facts, matrix)):
         return one_plugin

@@ -1,4 +1,4 @@
-"""A library lies in a wheel of the environment, and the framework that asks for it by name does not look there."""
+"""A library is in a wheel of the environment, and the framework that asks for it by name does not look there."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _of_windows(framework: Framework, facts: Facts) -> Answer:
-    """A DLL of which no copy fits; where one lies elsewhere, it is the search that is to be mended."""
+    """A DLL of which no copy fits; where one lies elsewhere, it is the search that is to be fixed."""
     wrong = tuple(one for one in needs_of(framework, facts) if one.foreign and not one.found and not one.elsewhere)
     if not wrong:
         return ok(f"no DLL that {framework.label} needs is for another type of machine")
@@ -89,7 +89,7 @@ def _why(one: Prediction) -> str:
 
 
 def _need(wrong: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> Need:
-    """The same releases anew, which the installer takes for this machine."""
+    """The same releases again, which the installer takes for this machine."""
     if any(one.foreign.startswith(f"{framework.path}/") for one in wrong):
         return _anew(framework, facts)
     by_hand = Advice(f"Reinstall the package of {wrong[0].foreign} for this type of machine.")

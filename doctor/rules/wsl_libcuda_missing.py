@@ -22,7 +22,7 @@ _LINUX = "Remove the Linux NVIDIA driver packages (nvidia-driver-*, libnvidia-co
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
-    """libcuda lies in /usr/lib/wsl/lib (NVIDIA, "CUDA on WSL User Guide"); the loader must look there first."""
+    """libcuda is in /usr/lib/wsl/lib (NVIDIA, "CUDA on WSL User Guide"); the loader must look there first."""
     need_live(facts)
     need_linux(facts)
     if wsl(facts) != 2:

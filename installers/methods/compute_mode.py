@@ -1,6 +1,6 @@
 """Set which processes may use a GPU.
 
-Source: nvidia-smi(1), "-c, --compute-mode": DEFAULT is 0; it needs root, and lasts until the driver is loaded anew.
+Source: nvidia-smi(1), "-c, --compute-mode": DEFAULT is 0; it needs root, and lasts until the driver is loaded again.
 """
 
 from __future__ import annotations

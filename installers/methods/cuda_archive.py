@@ -1,7 +1,7 @@
 """A CUDA toolkit from NVIDIA's archives of its components, copied together in one directory.
 
 Sources: NVIDIA's redistributable manifests (names, versions, digests, sizes) and its archives, whose top directory has
-bin, include, lib, nvvm and LICENSE; in an installed toolkit the libraries of Linux lie in lib64, where nvcc.profile
+bin, include, lib, nvvm and LICENSE; in an installed toolkit the libraries of Linux are in lib64, where nvcc.profile
 and the tools that look for CUDA expect them.
 """
 
@@ -69,7 +69,7 @@ def archive_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
 
 
 def _how_to_bring(version: str, matrix: Matrix) -> str:
-    """What to do about a release that exists, but of whose archives there are no rows; "" for one that nobody knows."""
+    """What to do about a release that exists, but of whose archives there are no rows; "" for one that is unknown."""
     releases = {row.release for row in matrix.rows("cuda", "toolkits")}
     named = [one for one in releases if f"{one}.".startswith(f"{version}.")] if version else []
     if not named:
@@ -141,7 +141,7 @@ def _component(row: ComponentRow, platform: str, home: str, target: Target, matr
 
 
 def _folder(release: str, matrix: Matrix) -> str:
-    """Where NVIDIA keeps the archives: beside the manifest. All of CUDA's lie in one folder, also those of no row."""
+    """Where NVIDIA keeps the archives: beside the manifest. All of CUDA's are in one folder, also those of no row."""
     urls: dict[str, str] = {one.release: one.url for one in matrix.rows("redist", "manifests") if one.product == "cuda"}
     url = urls.get(release) or next(iter(urls.values()))
     return url.rpartition("/")[0]

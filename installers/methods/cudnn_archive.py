@@ -1,7 +1,7 @@
 """cuDNN into a directory that no package owns: NVIDIA's archive, unpacked and copied into a CUDA directory.
 
 Sources: NVIDIA cuDNN installation guides of 7.6.5, 8.9 and 9, "Tarball Installation" and "Installing on Windows"; where
-things lie in an archive is a row of the matrix. The old guides copy with a plain `cp`, which turns each link into
+things are in an archive is a row of the matrix. The old guides copy with a plain `cp`, which turns each link into
 another copy of the library: here links stay links (cp -P), as the guides since 8 say.
 """
 
@@ -112,7 +112,7 @@ def plan(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
 
 
 def _home_around(directory: str) -> str:
-    """The CUDA directory whose libraries lie in this one; "" for any other directory."""
+    """The CUDA directory whose libraries are in this one; "" for any other directory."""
     found = re.fullmatch(r"(/.*cuda[^/]*)/(?:lib64|targets/[\w-]+/lib)|(.*/CUDA/v[\d.]+)/bin(?:/x64)?", directory)
     return (found[1] or found[2].replace("/", "\\")) if found else ""
 

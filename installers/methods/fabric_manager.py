@@ -21,7 +21,7 @@ _UNIT = "nvidia-fabricmanager.service"
 
 
 def plan(need: InstallFabricManager, target: Target, matrix: Matrix) -> Plan:
-    """Install that release and start it anew; where the name of the package is not known, in words.
+    """Install that release and start it again; where the name of the package is not known, as text.
 
     A container's services are its host's.
     """

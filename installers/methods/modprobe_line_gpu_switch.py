@@ -46,7 +46,7 @@ def plan(need: RemoveModprobeLine | SwitchGpuOn, target: Target, matrix: Matrix)
 
 
 def _from_start(word: str, target: Target) -> Plan:
-    """The boot loader's argument; in words where it names more than NVIDIA's modules, or the loader is not known."""
+    """The boot loader's argument; as text where it names more than NVIDIA's modules, or the loader is not known."""
     summary, effects = f"remove '{word}' from the kernel command line, then reboot", (Restarted("machine"),)
     is_ours = all(name.startswith("nvidia") for name in word.partition("=")[2].split(","))
     manager = "ostree" if target.distribution.endswith("-ostree") else manager_of(target)

@@ -1,6 +1,6 @@
 """Keep nouveau (or nova_core) from taking the card.
 
-Source: NVIDIA Driver Installation Guide, "Disable Nouveau"; the initramfs must be made anew because it carries a
+Source: NVIDIA Driver Installation Guide, "Disable Nouveau"; the initramfs must be made again because it carries a
 copy of the module and of modprobe's settings.
 """
 

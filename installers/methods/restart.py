@@ -1,4 +1,4 @@
-"""Restart what must start anew: the machine, WSL, or the container's host."""
+"""Restart what must start again: the machine, WSL, or the container's host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def plan(need: RestartMachine, target: Target, matrix: Matrix) -> Plan:
 
 
 def again(target: Target) -> Step:
-    """The step by which it starts anew."""
+    """The step by which it starts again."""
     if target.wsl:
         return Command(("wsl", "--shutdown"), "stops every WSL distribution", place="Windows")
     if target.container:

@@ -71,7 +71,7 @@ def plan(need: InstallPackage | RemovePackage, target: Target, matrix: Matrix) -
 
 
 def _again(need: InstallPackage, target: Target, matrix: Matrix) -> Plan:
-    """The very build that is there, from the index that it came from; raises Uncovered where nobody knows that one.
+    """The very build that is there, from the index that it came from; raises Uncovered where unknown that one.
 
     The package index has another build under the same release, and none with a local version ("2.9.1+cu126").
     """
@@ -146,7 +146,7 @@ def _first_effects(target: Target) -> tuple[Effect, ...]:
 
 
 def _is_ours(target: Target) -> bool:
-    """Whether pip may change it, or has done so before: what it put into the system's Python is mended there."""
+    """Whether pip may change it, or has done so before: what it put into the system's Python is fixed there."""
     return not target.externally_managed or target.by_pip
 
 
@@ -453,7 +453,7 @@ def by_owner(target: Target, *requirements: str, removed: bool = False, index: s
 
 
 def _kept(target: Target, *requirements: str, removed: bool = False, index: str = "") -> tuple[Step, ...]:
-    """What pip changes where the owner cannot be told by one command."""
+    """What pip changes where the owner is unknown by one command."""
     if not target.keeper:
         return ()
     if removed and target.project:

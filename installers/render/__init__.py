@@ -52,7 +52,7 @@ def kept_first(plan: Plan, target: Target) -> Lines:
 
 
 def undone_by(plan: Plan, target: Target) -> Lines:
-    """What a person types to undo the plan, its last step first; the loader's cache is made anew at the end.
+    """What a person types to undo the plan, its last step first; the loader's cache is made again at the end.
 
     Of commands the last alone, which brings what was asked for: what came before it may have been there already.
     """

@@ -88,7 +88,7 @@ def verified(name: str, digests: Lines) -> Lines:
 
 
 def set_in(where: str, what: str) -> Lines:
-    """The lasting change is an edit in a file of the user's; the command after it helps the shell at hand."""
+    """The lasting change is an edit in a file of the user's; the command after it helps the shell available."""
     return comment(f"in {where}: {what}, then in this shell:") if where else ()
 
 
@@ -100,5 +100,5 @@ def variable(name: str) -> str:
 
 
 def said(typed: Callable[[Any, Target], Lines]) -> Callable[[Any, Target], Lines]:
-    """What a person's own shell must do is said by a script, not done."""
+    """What a person's own shell must do is shown by a script, not done."""
     return lambda step, target: tuple(f"say {quote(f'   {line}')}" for line in typed(step, target))

@@ -1,4 +1,4 @@
-"""A restart of the machine, after which a new module and new libraries come into use together."""
+"""Reboot the machine, so that a new module and new libraries are used together."""
 
 from __future__ import annotations
 

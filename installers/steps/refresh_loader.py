@@ -1,4 +1,4 @@
-"""Let the loader read its directories anew: `ldconfig`."""
+"""Let the loader read its directories again: `ldconfig`."""
 
 from __future__ import annotations
 

@@ -195,4 +195,4 @@ def test_conda_pins(tmp_path: Path) -> None:
     pinned.write_text("# mine\ncudnn 8.9.*\nnumpy 1.*\n")
     first = RemedyVerifier(machine(), (), MATRIX, {}, host).with_obstacles(plan).steps[0]
     assert isinstance(first, ByHand)
-    assert first.text.startswith(f"pins cudnn for conda{VENV}/conda-meta/pinned pins it")
+    assert first.text.startswith(f"{VENV}/conda-meta/pinned pins cudnn for conda")

@@ -112,7 +112,7 @@ def _allowed(subject: CheckSubject, options: ReportOptions, talk: Talk | None) -
     }
     said = [name for name, is_said in others.items() if is_said]
     if said:
-        raise CannotMend(f"--fix prints its own report: omit {', '.join(said)} out")
+        raise CannotMend(f"--fix prints its own report: omit {', '.join(said)}")
     if talk is None:
         raise CannotMend("--fix asks before each change: run it in a terminal, or add --yes")
     return talk

@@ -253,7 +253,7 @@ def riders(framework: Framework, environment: Environment) -> tuple[Framework, .
 
 
 def fits_dependents(row: FrameworkRow, framework: Framework, environment: Environment) -> bool:
-    """Whether riders take this release of what they run on; a follower comes anew with it, and its pin goes."""
+    """Whether riders take this release of what they run on; a follower comes again with it, and its pin goes."""
     followers = traits_of(framework.package).followers
     staying = (one for one in riders(framework, environment) if one.package not in followers)
     asked = (pin(text) for one in staying for text in value_or(one.requires, ()))

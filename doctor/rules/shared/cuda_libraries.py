@@ -71,7 +71,7 @@ def not_found(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tup
     if not missing:
         for one in found:
             if one.outcome is not Outcome.DAMAGED:  # a finding of its own: cuda-library-damaged
-                one.path.get()  # what could not be told must be said
+                one.path.get()  # what was unknown must be said
     return missing
 
 
@@ -201,7 +201,7 @@ def absent_pins(framework: Framework, facts: Facts, matrix: Matrix) -> list[str]
 
 
 def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -> str:
-    """The wheel that brings a library to a framework, at the release that it asks for; "" where nobody knows.
+    """The wheel that brings a library to a framework, at the release that it asks for; "" where unknown.
 
     Several CUDA majors share a SONAME (libcusolver.so.11): what the framework requires decides, then its CUDA.
     """
@@ -235,7 +235,7 @@ def _beside(wheels: str, framework: Framework, facts: Facts, matrix: Matrix) -> 
 
 
 def known_cuda(framework: Framework, facts: Facts, matrix: Matrix) -> CudaVersion | None:
-    """See `cuda_of`; None where nobody knows."""
+    """See `cuda_of`; None where unknown."""
     try:
         return cuda_of(framework, facts, matrix).value
     except (Uncovered, UnseenError, NotApplicable):

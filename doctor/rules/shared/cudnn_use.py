@@ -1,4 +1,4 @@
-"""Which copy of cuDNN a framework was built for and loads, what a copy lacks, and how it is mended."""
+"""Which copy of cuDNN a framework was built for and loads, what a copy lacks, and how it is fixed."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def copy_of(path: str, facts: Facts) -> CudnnCopy | None:
 
 
 def loaded_copy(framework: Framework, facts: Facts) -> CudnnCopy:
-    """The copy that a framework loads; raises UnseenError where that could not be told, or nothing answers."""
+    """The copy that a framework loads; raises UnseenError where that was unknown, or nothing answers."""
     path = prediction(framework, facts).path.get()
     copy = copy_of(path, facts)
     if copy is None:
@@ -373,7 +373,7 @@ def reinstall_need(copy: CudnnCopy, facts: Facts) -> InstallPackage | InstallSys
 
 
 def _put_over(copy: CudnnCopy, facts: Facts) -> Distribution | None:
-    """The wheel in whose directory files of another release lie in place of its own; None without a pip to ask.
+    """The wheel in whose directory files of another release are in place of its own; None without a pip to ask.
 
     Wheels for two CUDAs share the directory: the one that a framework there requires comes back.
     """
@@ -463,7 +463,7 @@ def releases_made_for(copy: CudnnCopy, framework: Framework, facts: Facts, matri
 
 
 def wheel_need(name: str, specifier: str, framework: Framework, facts: Facts) -> Need:
-    """The wheel; all its files anew where one is listed that fits: a plain install would call that satisfied."""
+    """The wheel; all its files again where one is listed that fits: a plain install would call that satisfied."""
     environment = environment_of(framework, facts)
     there = next((one.version for one in value_or(environment.distributions, ()) if one.name == name), "")
     if there and keeps(specifier, there):
@@ -494,7 +494,7 @@ def _directory_on_path(major: int, facts: Facts) -> str:
 
 
 def _cuda_major(framework: Framework, facts: Facts, matrix: Matrix) -> int:
-    """The CUDA major of a build, 0 where nobody knows it."""
+    """The CUDA major of a build, 0 where unknown it."""
     try:
         return cuda_of(framework, facts, matrix).value.major
     except (Uncovered, UnseenError, NotApplicable):

@@ -46,7 +46,7 @@ def _for_its_cuda(dll: Dll, framework: Framework, facts: Facts) -> Dll:
 
 
 def nowhere(framework: Framework, facts: Facts) -> list[Dll]:
-    """CUDA's DLLs that lie in no directory of this machine that was looked at.
+    """CUDA's DLLs that are in no directory of this machine that was looked at.
 
     Raises NotApplicable where a framework needs none, and as `needs_of`.
     """
@@ -65,7 +65,7 @@ def if_known(find: Callable[[Framework, Facts], list[Dll]], framework: Framework
 
 
 def cuda_there(framework: Framework, facts: Facts, matrix: Matrix, explains: tuple[Symptom, ...] = ()) -> Answer:
-    """BAD for DLLs of CUDA's that lie in no directory of this machine that was looked at.
+    """BAD for DLLs of CUDA's that are in no directory of this machine that was looked at.
 
     Raises NotApplicable where a framework needs none, UnseenError.
     """

@@ -46,7 +46,7 @@ class Code(NamedTuple):
     cuda: CudaVersion | None  # None where nobody says what it was built with
     gpus: tuple[Gpu, ...]  # the visible ones
     unserved: tuple[Gpu, ...]
-    reported: tuple[PtxRow, ...] = ()  # what is said of the PTX that would serve them
+    reported: tuple[PtxRow, ...] = ()  # what is shown of the PTX that would serve them
 
 
 def answer(code: str, framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -94,7 +94,7 @@ def _is_named(gpu: Gpu, name: str, *, by_bus: bool) -> bool:
 
 
 def _is_usual(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
-    """Whether the CUDA of a build whose code nobody knows can compile for every GPU here: no sign of trouble.
+    """Whether the CUDA of a build whose code it is unknown can compile for every GPU here: no sign of trouble.
 
     JAX, CuPy and ONNX Runtime do not publish what each wheel was built for.
     """

@@ -145,7 +145,7 @@ def _unrequired(unused: set[str], environment: Environment) -> set[str]:
 def of_the_user(wheels: Iterable[Distribution], environment: Environment) -> tuple[Need, ...]:
     """What keeps wheels of the user's own directory out of an environment, which an installer there does not reach.
 
-    () where none lies in it. Source: Python's documentation, "site", ENABLE_USER_SITE and PYTHONNOUSERSITE.
+    () where none is in it. Source: Python's documentation, "site", ENABLE_USER_SITE and PYTHONNOUSERSITE.
     """
     found = [one for one in wheels if _is_the_users(one.site, environment)]
     if not found or environment.kind == "system":
@@ -162,7 +162,7 @@ def of_the_user(wheels: Iterable[Distribution], environment: Environment) -> tup
 
 
 def _is_the_users(path: str, environment: Environment) -> bool:
-    """Whether it lies in the user's own site directory, and not below the environment."""
+    """Whether it is in the user's own site directory, and not below the environment."""
     return "/.local/lib/python" in path and not path.startswith(f"{environment.prefix.rstrip('/')}/")
 
 

@@ -45,7 +45,7 @@ class Condition(NamedTuple):
     """One comparison of an expression."""
 
     text: str
-    holds: bool | None  # None where it cannot be told
+    holds: bool | None  # None where it is unknown
     why: str
     is_invalid: bool = False  # it ends the tool, whatever the machine
 

@@ -127,7 +127,7 @@ def test_path_for_new_shells(shell: str, home: Path, monkeypatch: pytest.MonkeyP
         assert execute(["install", "config", "path", str(home / "bin"), "--apply"]) == 0
     line = f"export PATH={home}/bin${{PATH:+:$PATH}}"
     assert file.read_text() == f"alias x=y\n{line}\n"
-    assert "Left for you: open a new shell" in capsys.readouterr().out
+    assert "To do by hand: open a new shell" in capsys.readouterr().out
     told = subprocess.run(
         ["sh", "-c", f'. {file}; echo "$PATH"'], env={"PATH": "/usr/bin"}, capture_output=True, text=True
     )

@@ -137,7 +137,7 @@ def test_the_articles_plan_is_printed(home: Path, capsys: Shown) -> None:
     told = " ".join(capsys.readouterr().out.split())
     assert f"1. edit {home}/.theanorc device: the device that Theano uses" in told
     assert "cnmem: 80% of the memory is reserved at the start [lib] cnmem = 0.8" in told
-    assert "flags: is there 2 times" in told
+    assert "flags: appears 2 times" in told
     assert "[nvcc] flags = -LC:\\Python27\\libs -arch=sm_30" in told
     assert (home / ".theanorc").read_text() == TWICE
 
@@ -186,11 +186,11 @@ def test_a_pool_of_the_old_back_end_is_named(home: Path, capsys: Shown) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("0.8.2 --cnmem 0", "cnmem: no pool: each piece"),
+        ("0.8.2 --cnmem 0", "cnmem: no pool: each block"),
         ("0.8.2 --cnmem 0.5", "cnmem: 50% of the memory is reserved at the start [lib]"),
         ("0.8.2 --cnmem 1", "cnmem: 95% of the memory is reserved at the start, Theano's maximum"),
-        ("1.0.5 --cnmem 0", "preallocate: nothing is reserved at the start; what is freed is kept"),
-        ("1.0.5 --cnmem 1", "preallocate: 95% of the memory is reserved at the start, the most"),
+        ("1.0.5 --cnmem 0", "preallocate: no memory is reserved at the start; freed memory is kept"),
+        ("1.0.5 --cnmem 1", "preallocate: 95% of the memory is reserved at the start, Theano's maximum"),
     ],
 )
 def test_what_a_share_of_the_memory_means(words: str, said: str, home: Path, capsys: Shown) -> None:
@@ -277,7 +277,7 @@ def test_tensorflow(shell: str, name: str, home: Path, monkeypatch: pytest.Monke
     for _ in range(2):
         assert execute(["install", "config", "tensorflow", "--apply"]) == 0
         assert (home / name).read_text() == "alias x=y\nexport TF_FORCE_GPU_ALLOW_GROWTH=true\n"
-    assert "Left for you: set TF_FORCE_GPU_ALLOW_GROWTH" in capsys.readouterr().out
+    assert "To do by hand: set TF_FORCE_GPU_ALLOW_GROWTH" in capsys.readouterr().out
 
 
 def test_loader(home: Path, tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_loader_is_printed_and_scripted(home: Path, tmp_path: Path, capsys: Show
         (("theano", "--script", "zsh"), "no kind of script 'zsh'"),
         (
             ("theano", "--script", "bash", "--apply"),
-            "use only one of --prefix (a new directory) and --cuda-home (a CUDA directory)",
+            "say one of them",
         ),
         (("theano", "--format", "xml"), "no format 'xml'"),
         (("keras", "thenao"), "did you mean theano"),

@@ -86,7 +86,7 @@ def test_a_real_command_mends_it(venv: Venv) -> None:
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
     assert person.questions == ["Apply way 1? [y/N, 2 = way 2] "]
     assert "1. the symlink points to the right file ln -sfn -- libcudnn_ops.so.9.10.2" in person.text
-    assert f"Checked again:{CODE} is gone. · No GPU framework in the Python environment" in person.text
+    assert f"Checked again: {CODE} is fixed. · No GPU framework in the Python environment" in person.text
 
 
 def test_a_line_of_the_users_is_deleted_and_comes_back(
@@ -103,7 +103,7 @@ def test_a_line_of_the_users_is_deleted_and_comes_back(
     assert "1. edit ~/.bashrc, line 2" in person.text
     assert "- export CUDNN_PATH=/opt/nowhere" in person.text
     assert "In this shell, also run this (new shells do not need it): unset CUDNN_PATH" in person.text
-    assert "variable-leads-astray is gone" in person.text
+    assert "variable-leads-astray is fixed" in person.text
     assert execute(["install", "rollback"]) == 0
     assert capsys.readouterr().out
     assert script.read_text() == "# mine\nexport CUDNN_PATH=/opt/nowhere\n"
@@ -129,7 +129,7 @@ def test_another_way_whose_command_fails(venv: Venv, tmp_path: Path, monkeypatch
     assert fix(venv.subject, ReportOptions(fail_on="warning"), TextStyle(), person.talk) == 1
     assert digest_of(venv.folder) == before
     assert "Failed: `uv pip install" in person.text
-    assert "failed with exit status 3. Run the command by itself" in person.text
+    assert "failed with exit status 3. Run the command alone" in person.text
     assert f"Checked again: {CODE} remains" in person.text
 
 
@@ -137,9 +137,9 @@ def test_another_way_whose_command_fails(venv: Venv, tmp_path: Path, monkeypatch
     ("argv", "said"),
     [
         (("--root", "/"), "--fix changes this machine: omit --root"),
-        (("--framework", "torch==2.9.1"), "leave --framework out"),
-        (("--format", "json", "--redact"), "leave --format, --redact out"),
-        (("--output", "report.txt", "--list"), "leave --list, --output out"),
+        (("--framework", "torch==2.9.1"), "omit --framework"),
+        (("--format", "json", "--redact"), "omit --format, --redact"),
+        (("--output", "report.txt", "--list"), "omit --list, --output"),
         ((), "run it in a terminal"),
     ],
 )
@@ -167,11 +167,11 @@ def test_in_a_terminal(venv: Venv) -> None:
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
 
 
-BY_ROOT = Command(("mend-it",), "Unknown:", needs_root=True)
-BY_USER = Command(("mend-it",), "Unknown:")
+BY_ROOT = Command(("mend-it",), "it is mended", needs_root=True)
+BY_USER = Command(("mend-it",), "it is mended")
 BY_HAND = ByHand("turn the switch")
 CMDLET = Command(("New-Item", "-Force"), "the symlink points to the right file")
-ELSEWHERE = Command(("mend-it",), "Unknown:", place="Windows")
+ELSEWHERE = Command(("mend-it",), "it is mended", place="Windows")
 
 
 class Bench:
@@ -204,17 +204,17 @@ class Bench:
 @pytest.mark.parametrize(
     ("steps", "answers", "ran", "said"),
     [
-        ((BY_USER,), ("yes",), [("mend-it",)], "made-up is gone"),
+        ((BY_USER,), ("yes",), [("mend-it",)], "made-up is fixed"),
         ((BY_ROOT,), ("y", ""), [], "Nothing was changed: run these commands yourself, or run gpudoctor as root."),
         ((BY_ROOT,), ("y", "q"), [], "Nothing was changed: run these commands yourself, or run gpudoctor as root."),
-        ((BY_ROOT,), ("y", "y"), [("sudo", "mend-it")], "made-up is gone"),
+        ((BY_ROOT,), ("y", "y"), [("sudo", "mend-it")], "made-up is fixed"),
         ((BY_HAND,), (), [], "gpudoctor cannot do this for you"),
         ((ELSEWHERE,), (), [], "gpudoctor cannot do this for you"),
         ((CMDLET,), (), [], "gpudoctor cannot do this for you"),
         ((SetVariable("CUDA_HOME", "/x", "why"),), (), [], "gpudoctor cannot do this for you"),
         ((BY_USER, BY_HAND), ("y",), [("mend-it",)], "To do by hand: step 2"),
-        ((BY_USER, BY_HAND, BY_ROOT), ("y",), [("mend-it",)], "To do by hand: step 2 Left for you: step 3"),
-        ((BY_HAND, BY_USER), ("y",), [("mend-it",)], "made-up is gone"),
+        ((BY_USER, BY_HAND, BY_ROOT), ("y",), [("mend-it",)], "To do by hand: step 2 To do by hand: step 3"),
+        ((BY_HAND, BY_USER), ("y",), [("mend-it",)], "made-up is fixed"),
     ],
 )
 def test_who_does_which_step(
@@ -260,7 +260,7 @@ def test_a_restart_is_left_to_the_person() -> None:
 def test_not_knowing_is_not_gone() -> None:
     bench = Bench((BY_USER,))
     bench.answers = (unknown("no longer readable")._replace(code="made-up", subject="this"),)
-    assert "made-up can no longer be judged" in bench.walk("y").text
+    assert "made-up is unknown now" in bench.walk("y").text
 
 
 def test_files_are_written_whole_and_can_be_taken_back(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_secure_boot_asks_for_a_key(target: Target, command: str) -> None:
     assert command in lines(plan)
     texts = [step.text for step in plan.steps if isinstance(step, ByHand)]
     assert any("MOK management" in text for text in texts)
-    assert sum("restart" in text for text in texts) == 1
+    assert sum("reboot" in text for text in texts) == 1
     off = driver_plan(DriverOrder("580", ""), target, machine(), MATRIX)
     assert command not in lines(off)
 
@@ -195,10 +195,10 @@ def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: pytest
 @pytest.mark.parametrize(
     ("system", "branch", "said"),
     [
-        ("debian-13", "470", "driver 470 was over by 2024-12, and NVIDIA's packages for debian 13 on x86_64 begin"),
-        ("fedora-42", "470", "; NVIDIA's packages for"),
-        ("rocky-10", "390", "; NVIDIA's packages for"),
-        ("debian-12", "340", "; NVIDIA's packages for"),
+        ("debian-13", "470", "driver 470 ended by 2024-12. NVIDIA's packages for debian 13 on x86_64 never had it"),
+        ("fedora-42", "470", "never had it"),
+        ("rocky-10", "390", "never had it"),
+        ("debian-12", "340", "never had it"),
         ("rhel-7", "580", "end with driver 550 and have no 580"),
         ("fedora-42", "610", "end with driver 590 and have no 610"),
     ],
@@ -221,7 +221,7 @@ def test_a_branch_of_the_repositorys_time_is_planned(system: str, branch: str) -
 
 def test_a_stack_does_not_end_in_a_driver_that_was_never_packaged(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["install", "stack", "torch", "--gpu", "Tesla K80", "--distribution", "fedora-42"]) == 2
-    assert "; NVIDIA's packages for" in " ".join(capsys.readouterr().err.split())
+    assert "never had it" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_branch_that_is_another_by_now_is_not_installed() -> None:
@@ -229,6 +229,6 @@ def test_a_branch_that_is_another_by_now_is_not_installed() -> None:
     facts = machine(gpus=seen((gpu("card 3.7", "3.7"),)))
     plan = driver_plan(DriverOrder("", ""), machines.UBUNTU, facts, MATRIX)
     assert not lines(plan)
-    assert "brings 580" in plan.steps[0].why
+    assert "has 580" in plan.steps[0].why
     older = driver_plan(DriverOrder("", ""), machines.UBUNTU._replace(distribution_version="22.04"), facts, MATRIX)
     assert "ubuntu-drivers install nvidia:470" in lines(older)

@@ -100,7 +100,7 @@ def test_it_is_installed_found_and_taken_back_as_far_as_that_goes(
     assert execute(["install", "rollback", "--commands"]) == 0
     assert "demo" not in setting.versions()
     assert execute(["install", "history"]) == 0
-    assert capfd.readouterr().out.count("    taken back: ") == 2
+    assert capfd.readouterr().out.count("    undone: ") == 2
 
 
 def test_a_release_that_is_not_there_fails_in_one_line(setting: Setting, capfd: pytest.CaptureFixture[str]) -> None:
