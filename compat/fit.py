@@ -103,7 +103,7 @@ class _Judged:
         return row_name(self._row.package, "builds", self._row)
 
     def whatever_python(self) -> tuple[Sequence[Reason], Sequence[Reason]]:
-        """The reasons that no Python changes: those that come before what is said of it, and those after."""
+        """The reasons that no Python changes: those that come before what is shown of it, and those after."""
         gpu = self.gpu() if self._where.wants_gpu else ()
         return (*self.record(), self.here(), *self.requirements(), *self.index()), (
             *self.glibc(),
@@ -305,7 +305,7 @@ class _Judged:
         return [*judged, *self._driver(), *reasons]
 
     def _code(self) -> tuple[list[Reason | None], list[Reason]]:
-        """What is said of each card whatever its driver, None where that compiles PTX; and of cuDNN's code."""
+        """What is shown of each card whatever its driver, None where that compiles PTX; and of cuDNN's code."""
         if not is_cuda_row(self._row):
             return [], []
         cards = [one and self._doubted("targets", one) for one in map(self._card, self._where.capabilities)]

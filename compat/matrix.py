@@ -314,7 +314,7 @@ class Matrix:
         return tuple(found)
 
     def cudnn_layout(self, version: CudnnVersion) -> CudnnLayoutRow:
-        """Where things lie in the archives of a cuDNN release; raises Uncovered."""
+        """Where things are in the archives of a cuDNN release; raises Uncovered."""
         rows: tuple[CudnnLayoutRow, ...] = self.rows("cudnn-archive", "layouts")
         found = _first(rows, lambda row: accepts(row.versions, version))
         if not found:
@@ -323,7 +323,7 @@ class Matrix:
 
     @_remembered
     def supports_from(self, package: str, version: str) -> SupportRow | None:
-        """The row that names the oldest GPUs of a framework that compiles for the card at hand, if there is one."""
+        """The row that names the oldest GPUs of a framework that compiles for the card available, if there is one."""
         names = (package, package.partition("-cu")[0])
         rows: tuple[SupportRow, ...] = self.rows("gpu", "supported")
         return _first(rows, lambda row: row.package in names and accepts(row.versions, version))

@@ -25,7 +25,7 @@ _MAJOR = re.compile(r"(.+)-cu(\d\d)")
 
 
 class Conflict(NamedTuple):
-    """Why some builds do not go together, or nobody knows whether they do."""
+    """Why some builds do not go together, or it is unknown whether they do."""
 
     about: str  # the same for clashes of one kind: the distribution, "python"
     kind: str  # bad or unknown
@@ -34,7 +34,7 @@ class Conflict(NamedTuple):
 
     @property
     def reason(self) -> Reason:
-        """It in words."""
+        """It as text."""
         return self.tell()
 
 
@@ -103,7 +103,7 @@ class Side(NamedTuple):
 
     wants: dict[str, str]
     package: str
-    cuda: str  # "" where it brings none, or nobody knows which
+    cuda: str  # "" where it brings none, or it is unknown which
     is_default: bool  # what pip takes without a word about an index
     host: str  # the package on whose CUDA it runs
     one_of_several: dict[str, str]  # import package -> the distribution of it that is there

@@ -46,7 +46,7 @@ class Solution(NamedTuple):
     python: str  # the one to take; "" where no row says any
     pythons: tuple[str, ...] | None  # newest first; None where no row says any
     pins: tuple[str, ...]  # requirements to add: "nvidia-cudnn-cu12==9.10.2.21"
-    doubts: tuple[Reason, ...]  # what nobody knows of it; empty where it is known to work
+    doubts: tuple[Reason, ...]  # what is unknown of it; empty where it is known to work
     remarks: tuple[str, ...]
 
     @property
@@ -119,7 +119,7 @@ class Problem:
     def against(self, one: SolveCandidate, other: SolveCandidate, *, sure: bool = True) -> Conflict | None:
         """The first thing against two builds in one environment, whatever joins them.
 
-        Without `sure`, what nobody knows is not against them.
+        Without `sure`, what is unknown is not against them.
         """
         found = self.pairs.clashes(one, other)
         return next((clash for clash in found if sure or clash.kind == BAD), None)
@@ -157,7 +157,7 @@ def solve(problem: Problem) -> Solution | None:
 
 
 def solve_unsure(problem: Problem) -> Solution | None:
-    """Where none is known to work: the newest set of which nobody knows that it does not; its `doubts` say what.
+    """Where none is known to work: the newest set of which is unknown that it does not; its `doubts` say what.
 
     At first only those packages are in doubt of which no build at all is known to work here.
     """
@@ -169,7 +169,7 @@ def solve_unsure(problem: Problem) -> Solution | None:
 
 
 def newest_unsure(problem: Problem) -> Solution | None:
-    """The newest set of which nobody knows that it does not work.
+    """The newest set of which is unknown that it does not work.
 
     What a build pins (`required`) is taken as it is pinned, also where it brings no CUDA of its own.
     """

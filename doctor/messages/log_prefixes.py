@@ -95,7 +95,7 @@ def _bare(text: str) -> str:
 
 
 def _inner(text: str) -> tuple[str, ...]:
-    """What is said in the strings of a line of JSON or logfmt, () where it is none."""
+    """What is shown in the strings of a line of JSON or logfmt, () where it is none."""
     if '"' in text and _IS_JSON.match(text):
         return tuple(_decoded(one) for one in _said(text))
     if "\\" not in text:

@@ -88,7 +88,7 @@ def _by_need(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate
         except GpudoctorError as error:
             yield _in_words(need, f"{error}. {error.hint}".rstrip(), facts)
         except Exception as error:  # noqa: BLE001 - what fails here must not cost the finding
-            yield _in_words(need, f"no commands could be worked out ({type(error).__name__}: {error})", facts)
+            yield _in_words(need, f"no commands were found ({type(error).__name__}: {error})", facts)
 
 
 def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
@@ -171,7 +171,7 @@ def _for_the_cards(need: InstallDriver, facts: Facts, matrix: Matrix) -> Install
 
 
 def with_more(one: Candidate, other: Candidate) -> Candidate:
-    """Both, one after the other: what the second one mends is wrong because of the first.
+    """Both, one after the other: what the second one fixes is wrong because of the first.
 
     What the second one fetches and unpacks comes first: where that fails, the machine is as it was.
     """

@@ -47,7 +47,7 @@ class Coming(NamedTuple):
     """One distribution that is installed."""
 
     name: str
-    version: str  # "" where nobody knows which one is the newest
+    version: str  # "" where unknown which one is the newest
     row: FrameworkRow | None  # what the matrix knows of its build
     spec: Spec
 
@@ -347,12 +347,12 @@ def _incomplete_without(environment: Environment, name: str) -> Fact[tuple[Incom
 
 
 def _extensions_without(environment: Environment, name: str) -> Fact[tuple[Extension, ...]]:
-    """The GPU code of other packages; what comes instead cannot be told before it is there, nor what it defines."""
+    """The GPU code of other packages; what comes instead is unknown before it is there, nor what it defines."""
     if isinstance(environment.extensions, Unseen):
         return environment.extensions
     kept = tuple(one for one in environment.extensions.value if one.distribution != name)
     if traits_of(name).extended:
-        kept = tuple(one._replace(lacking=Unseen(f"{name} is not there yet")) for one in kept)
+        kept = tuple(one._replace(lacking=Unseen(f"{name} is not installed yet")) for one in kept)
     return Seen(kept, _NOTE)
 
 

@@ -49,8 +49,8 @@ def dockerfile_lines(plan: Plan, target: Target, facts: Facts) -> tuple[str, ...
         lines += [f"RUN bash -es <<'{_END}'", *typed, _END]
     if all(line.startswith("#") for line in lines) or (not others and lines[0].startswith("#")):
         return tuple(lines)
-    if facts.machine.kind == "dockerfile":  # a line that fails is not mended by one after it
-        return ("# instead of the lines that install it now:", *lines)
+    if facts.machine.kind == "dockerfile":  # a line that fails is not fixed by one after it
+        return ("# replace the lines that install it now:", *lines)
     return ("# at the end of the image's Dockerfile:", *lines)
 
 
@@ -70,9 +70,7 @@ def _env_lines(step: Variables, given: dict[str, str], facts: Facts) -> list[str
     if not value or (place and value == _EMPTY):
         return [*comment(f"{place}: delete {name} from this line" if place else cannot_unset(name))]
     line = f"ENV {name}={value}"
-    return (
-        [*comment(f"{place}: this, in place of what it gives {name}"), line.replace("\\${", "${")] if place else [line]
-    )
+    return [*comment(f"{place}: use this value for {name}"), line.replace("\\${", "${")] if place else [line]
 
 
 def _value(step: Variables, given: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Whether a remedy mends what it is given for: the rules judge the facts as they would be after it."""
+"""Whether a remedy fixes what it is given for: the rules judge the facts as they would be after it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Verdict(NamedTuple):
     proven: bool  # the finding is gone, what it explains is gone, and nothing new is wrong
     stands: tuple[Answer, ...] = ()  # what would still be wrong of it
     new: tuple[Answer, ...] = ()  # what would be wrong then, and is not now
-    left_open: str = ""  # what cannot be told before it is done
+    left_open: str = ""  # what is unknown before it is done
     behind: tuple[Answer, ...] = ()  # of its code, what asks for something else: the rule had named another fault first
 
     @property

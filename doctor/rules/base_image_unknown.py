@@ -25,18 +25,18 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     base = dockerfile_of(facts).base
     found = _IMAGE.fullmatch(base.image)
     if not found or "$" in base.image:
-        raise NotApplicable("the base image is none of nvidia/cuda")
+        raise NotApplicable("the base image is not from nvidia/cuda")
     tag = found[1] or "latest"
     if tag == "latest":
         return _bad(base, "nvidia/cuda has no tag latest", "", matrix)
     parts = _TAG.fullmatch(tag)
     if parts is None:
-        return unknown(f"{base.source}: no row knows the form of the tag {tag}")
+        return unknown(f"{base.source}: the tag form {tag} is unknown")
     release, variant = parts[1], parts[2]
     key, known = _key(release), [row.release for row in matrix.rows("cuda", "toolkits")]
     newest = max(map(_key, known))
     if release not in known and len(key) == 3 and key > newest and key[0] <= newest[0] + 1:
-        return unknown(f"{base.source}: CUDA {release} is newer than every release that has a row")
+        return unknown(f"{base.source}: CUDA {release} is newer than all known versions")
     wrong = _wrong(release, variant, known)
     return _bad(base, wrong, release, matrix) if wrong else ok(f"nvidia/cuda may have {tag}")
 
@@ -45,14 +45,14 @@ def _wrong(release: str, variant: str, known: list[str]) -> str:
     """What no tag of NVIDIA's has, "" for nothing."""
     key = _key(release)
     if len(key) == 2 and key >= _THREE_PARTS:
-        return f"tags of nvidia/cuda name three parts of the release, and {release} has two"
+        return f"nvidia/cuda tags have a version of three parts, but {release} has two"
     if len(key) > 2 and release not in known:
         return f"CUDA {release} does not exist"
     if not re.search("-(?:base|runtime|devel)", variant):
-        return "the tag names none of base, runtime and devel"
+        return "the tag has none of base, runtime and devel"
     numbered = re.search(r"cudnn(\d+)", variant)
     if numbered and key >= _CUDNN_BARE:
-        return f"tags of nvidia/cuda from 12.4 on have cudnn without its number, not cudnn{numbered[1]}"
+        return f"from 12.4 on, nvidia/cuda tags have plain cudnn, not cudnn{numbered[1]}"
     return ""
 
 
@@ -68,7 +68,7 @@ def _bad(base: DockerfileBase, wrong: str, release: str, matrix: Matrix) -> Answ
     )
     return bad(
         f"{base.image} does not exist: {wrong}",
-        Advice(f"in place of {base.source}, {instead}"),
+        Advice(f"instead of {base.source}, {instead}"),
         evidence=(Evidence.at(base.source, f"FROM {base.image}"),),
     )
 

@@ -36,10 +36,10 @@ _OF_OTHER_RULES = ("libnvrtc", "libcuda.so")
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
-    """A library that lies in a wheel of the same environment is another finding; a framework may have its own."""
+    """A library that is in a wheel of the same environment is another finding; a framework may have its own."""
     own = traits_of(framework.package).instead.get("cudart-soname-missing")
     if own:
-        raise NotApplicable(f"{framework.package} goes on without them: {own}")
+        raise NotApplicable(f"{framework.package} continues without them: {own}")
     need_use(framework, facts)
     if facts.system.family.get() == "windows":
         return cuda_there(framework, facts, matrix, import_symptoms(framework))
@@ -50,14 +50,14 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     )
     missing = of_own_cuda(missing, framework, facts, matrix)
     if not missing:
-        return ok(f"the loader finds what {framework.label} asks for, or a wheel has it")
+        return ok(f"the loader finds the libraries of {framework.label}, or a wheel has them")
     cudnn = _cudnn_as_well(framework, facts, matrix)
     brings_cudnn = cudnn or any("cudnn" in one for one in absent_pins(framework, facts, matrix))
     return bad(
         f"{framework.label} {cannot(framework)}: {names_of(missing)} {'is' if len(missing) == 1 else 'are'} missing",
         *_needs(missing, cudnn, framework, facts, matrix),
         severity=Severity.INFO if _only_for_another(framework, missing, facts) else Severity.ERROR,
-        evidence=tuple(Evidence(_why(one), label=f"the loader, asked for {one.soname}") for one in missing),
+        evidence=tuple(Evidence(_why(one), label=f"the loader's search for {one.soname}") for one in missing),
         explains=(
             Symptom("nvrtc-missing", framework.label),
             *((Symptom("cudnn-missing", framework.label),) if brings_cudnn else ()),
@@ -67,7 +67,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _cudnn_as_well(framework: Framework, facts: Facts, matrix: Matrix) -> str:
-    """The wheel of cuDNN, where that lacks too and the rest lies in wheels: onnxruntime-gpu[cuda]; "" for none."""
+    """The wheel of cuDNN, where that lacks too and the rest is in wheels: onnxruntime-gpu[cuda]; "" for none."""
     lost = not_found(framework, facts, cudnn=True) if _looks_into_wheels(framework, facts) else ()
     if not any(is_main(one.soname) and isinstance(one.intended, Unseen) for one in lost):
         return ""
@@ -98,7 +98,7 @@ def _needs(
 ) -> tuple[Need, ...]:
     """A toolkit that is here already, the wheels that bring them, or one to install: first what this release looks for.
 
-    Where the rest of them lies in wheels already, one more wheel is nearer than a second CUDA of the system's.
+    Where the rest of them is in wheels already, one more wheel is nearer than a second CUDA of the system's.
     """
     wheels = wheels_for(missing, framework, facts, matrix)
     if cudnn:
@@ -114,7 +114,7 @@ def _needs(
 def _in_words(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -> str:
     """NCCL belongs to no release of CUDA, and has wheels from CUDA 11 on."""
     if soname != NCCL:
-        return f"Install the CUDA release that has {soname}."
+        return f"Install the CUDA version with {soname}."
     cuda = known_cuda(framework, facts, matrix)
     return (
         f"Install NCCL 2 for CUDA {cuda or 'of this build'} (NVIDIA's package libnccl2): no CUDA toolkit has {soname}."

@@ -17,9 +17,9 @@ def check(tried: Import, facts: Facts, matrix: Matrix) -> Answer:
     """Return BAD for a signal and for an exception; where rules about files find the cause, theirs is the root."""
     if tried.state == "crashed":
         return bad(
-            f"importing {tried.package} kills the process: {_last(tried.detail)}",
+            f"import {tried.package} crashes: {_last(tried.detail)}",
             _again(tried, facts),
-            evidence=(Evidence(tried.detail, label=f"import of {tried.package} in a child process"),),
+            evidence=(Evidence(tried.detail, label=f"import of {tried.package} in a subprocess"),),
         )
     if tried.state == "failed":
         return bad(
@@ -56,7 +56,7 @@ def _missing(tried: Import, facts: Facts) -> Need:
 
 
 def _again(tried: Import, facts: Facts) -> Need:
-    """A crash without a known cause: the framework's own files come anew first, of the same release and build."""
+    """A crash without a known cause: the framework's own files come again first, of the same release and build."""
     environment, framework = imported(tried, facts)
     if framework is None:
         return InstallPackage(tried.package, interpreter=environment.interpreter, reinstall=True)

@@ -62,7 +62,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     need_where(facts, "gpus")
     need_own_cuda(framework)
     if brings_its_own(framework, facts, matrix):
-        raise NotApplicable(f"{framework.label} brings the CUDA libraries that it was built with")
+        raise NotApplicable(f"{framework.label} contains the CUDA libraries that it was built with")
     wanted = _wanted(framework, facts, matrix)
     environment = environment_of(framework, facts)
     found = (*_toolkits(environment, facts), *_wheels(environment))
@@ -72,10 +72,10 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     asked = _asked(framework, facts)
     lacks = any(one.missing and isinstance(one.intended, Unseen) for one in asked)
     if asked and not lacks and all(_may_be_of(one.soname, wanted, matrix) for one in asked):
-        return ok(f"{framework.label} needs CUDA {_plain(wanted)}: {names_of(asked)} of it are here")
+        return ok(f"{framework.label} needs CUDA {_plain(wanted)}: its {names_of(asked)} are installed")
     _need_every_version(facts)
     if if_known(nowhere, framework, facts) or if_known(astray, framework, facts):
-        raise NotApplicable(f"windows-dll-path and cudart-soname-missing name the DLLs that {framework.label} lacks")
+        raise NotApplicable(f"see windows-dll-path and cudart-soname-missing for the DLLs that {framework.label} lacks")
     return _bad(framework, facts, matrix, wanted, found)
 
 
@@ -167,9 +167,9 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
     rows = (*_sisters(framework, facts, matrix, fits), *rows) if found else ()
     rows = rows[::-1] if _is_asked_by_others(framework) else rows
     here = ", ".join(f"{one.cuda} ({one.where})" for one in found)
-    advice = f"; {name_of(rows[0])} {'takes the CUDA that is here' if found else 'brings its own'}" if rows else ""
+    advice = f"; {name_of(rows[0])} {'works with the installed CUDA' if found else 'contains its own'}" if rows else ""
     return bad(
-        f"{framework.label} needs CUDA {_plain(wanted)}, and this machine has {here or 'none'}{advice}",
+        f"{framework.label} needs CUDA {_plain(wanted)}, but this machine has {here or 'none'}{advice}",
         *_in_order(
             _needs(framework, build_row(framework, facts, matrix), facts, matrix),
             tuple(_need_of(row, framework, facts) for row in rows),

@@ -1,4 +1,4 @@
-"""A library lies in a wheel of the environment, and the framework that asks for it by name does not look there."""
+"""A library is in a wheel of the environment, and the framework that asks for it by name does not look there."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         if isinstance(one.intended, Seen) and posixpath.basename(one.library) not in strays
     )
     if not missing:
-        return ok(f"no wheel has a library that {framework.label} asks for in vain")
+        return ok(f"no wheel has a library that {framework.label} does not find")
     files = tuple(one.intended.get() for one in missing)
     folders = tuple(sorted({posixpath.dirname(path) for path in files}))
     other = _opens_them(missing, framework, facts)
     calls = preload(framework) or _import_before(other, framework)
-    unless = f", unless {other} is imported before" if other else ""
+    unless = f", unless {other} is imported first" if other else ""
     return bad(
         f"{framework.label} does not find {names_of(missing)}, which is in {folders[0]}{unless}",
         *calls,
@@ -75,7 +75,7 @@ def _opens_them(missing: tuple[Prediction, ...], framework: Framework, facts: Fa
 
 
 def _import_before(other: str, framework: Framework) -> tuple[Need, ...]:
-    return (Advice(f"Import {other} in the program, before {framework.package}."),) if other else ()
+    return (Advice(f"In the program, import {other} before {framework.package}."),) if other else ()
 
 
 def _found(framework: Framework, facts: Facts) -> set[str]:

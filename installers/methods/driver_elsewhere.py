@@ -31,12 +31,12 @@ def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
     if target.wsl:
         wanted = f"NVIDIA driver{_branch(need.versions)}"
         steps = (
-            ByHand(f"on Windows, install the {wanted} from {url}; install no NVIDIA driver inside WSL"),
-            Command(("wsl", "--shutdown"), "WSL takes the new driver up when it starts", place="Windows"),
+            ByHand(f"on Windows, install the {wanted} from {url}; do not install a driver inside WSL"),
+            Command(("wsl", "--shutdown"), "WSL uses the new driver after its restart", place="Windows"),
         )
         return Plan(f"install the {wanted} on Windows", steps, (DriverInstalled(need.versions), Restarted("wsl")))
     if target.container:
-        text = f"on the container's host, install the {wanted}; a container uses its host's driver and needs none"
+        text = f"on the container's host, install the {wanted}; a container uses its host's driver"
         return Plan(
             f"install the {wanted} on the container's host",
             (ByHand(text),),
@@ -53,7 +53,7 @@ def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
         return _ostree(need, wanted)
     if target.distribution in _MUSL:
         text = f"use a distribution with glibc: NVIDIA publishes no driver for {target.distribution.capitalize()}"
-        return Plan(f"install the {wanted}", (ByHand(text, "its libraries need glibc, which musl is not"),), ())
+        return Plan(f"install the {wanted}", (ByHand(text, "its libraries need glibc, not musl"),), ())
     if target.distribution == "nixos":
         return _nixos(need, wanted)
     if target.distribution in _TRANSACTIONAL:
@@ -61,10 +61,10 @@ def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
             f"install the {wanted}: no command is known, for zypper changes nothing in a running system of this kind, "
             "and its snapshots build no module. A package with the module for this kernel comes by "
             "'transactional-update pkg install', from the repository that SDB:NVIDIA_drivers on en.opensuse.org names; "
-            "then restart"
+            "then reboot"
         )
         return Plan(f"install the {wanted}", (ByHand(text),), ())
-    text = f"install the {wanted} with your system's packages, or from {url}; then restart"
+    text = f"install the {wanted} with your system's packages, or from {url}; then reboot"
     return Plan(f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.versions, need.flavour), Restarted()))
 
 
@@ -74,9 +74,9 @@ def _rebased(need: InstallDriver, target: Target, wanted: str) -> Plan:
     image = f"{name}-nvidia{'' if need.versions.startswith('==') else '-open'}"
     text = (
         f"change to the image {image}, which has the driver: 'rpm-ostree status' names the image that is in use; the "
-        f"new one is the same with {image} in place of {name}, by 'sudo rpm-ostree rebase NEW'; then restart"
+        f"new one is the same with {image} in place of {name}, by 'sudo rpm-ostree rebase NEW'; then reboot"
     )
-    return Plan(f"install the {wanted}", (ByHand(text, "its images come with the driver, or without it"),), ())
+    return Plan(f"install the {wanted}", (ByHand(text, "its images exist with and without the driver"),), ())
 
 
 def _ostree(need: InstallDriver, wanted: str) -> Plan:
@@ -89,18 +89,18 @@ def _ostree(need: InstallDriver, wanted: str) -> Plan:
         ByHand("enable RPM Fusion's nonfree repository, which has the driver, if it is not enabled yet"),
         Command(
             ("rpm-ostree", "install", *packages),
-            "the system is an image: packages come as a layer, in use after a restart",
+            "the system is an image: packages become a layer and are used after a reboot",
             needs_root=True,
             timeout_s=3600,
             inverse=Inverse((("rpm-ostree", "uninstall", *packages),)),
         ),
         Command(
             ("rpm-ostree", "kargs", *kept),
-            "keep nouveau away from the card",
+            "keep nouveau from using the card",
             needs_root=True,
             inverse=Inverse((("rpm-ostree", "kargs", *(one.replace("append", "delete") for one in kept)),)),
         ),
-        Reboot("restart the machine: the layer comes into use then"),
+        Reboot("reboot: the layer is used after that"),
     )
     return Plan(f"install the {wanted}", steps, (DriverInstalled(need.versions, need.flavour), Restarted()))
 
@@ -113,22 +113,22 @@ def _nixos(need: InstallDriver, wanted: str) -> Plan:
         return Plan(f"configure the {wanted}", (ByHand(text),), ())
     package = f"config.boot.kernelPackages.nvidiaPackages.legacy_{branch}"
     lines = (
-        "have these lines in /etc/nixos/configuration.nix, then run what follows:",
+        "add these lines to /etc/nixos/configuration.nix, then run the next commands:",
         "nixpkgs.config.allowUnfree = true;",
         'services.xserver.videoDrivers = [ "nvidia" ];',
         f"hardware.nvidia.open = {'true' if need.flavour == 'open' else 'false'};",
         *((f"hardware.nvidia.package = {package};",) if branch else ()),
     )
     steps = (
-        ByHand("\n".join(lines), "NixOS is what its configuration says"),
+        ByHand("\n".join(lines), "NixOS is built from its configuration"),
         Command(
             ("nixos-rebuild", "boot"),
-            "the system that the configuration describes, in use after a restart",
+            "build the configured system, used after a reboot",
             needs_root=True,
             timeout_s=3600,
-            inverse=Inverse((("nixos-rebuild", "boot", "--rollback"),), "the configuration stays as it was written"),
+            inverse=Inverse((("nixos-rebuild", "boot", "--rollback"),), "the configuration is not changed back"),
         ),
-        Reboot("restart the machine: the new system comes into use then"),
+        Reboot("reboot: the new system is used after that"),
     )
     return Plan(f"configure the {wanted}", steps, (DriverInstalled(need.versions, need.flavour), Restarted()))
 

@@ -1,4 +1,4 @@
-"""Install several distributions: together, and anew where others that own the same files were removed.
+"""Install several distributions: together, and again where others that own the same files were removed.
 
 Source: pip's user guide (`--force-reinstall`, `--no-deps`); removing one of two owners deletes the files of both, so
 the one that stays must come last.
@@ -15,7 +15,7 @@ from installers.plan import Plan, Target
 
 
 def plan(need: ChangePackages, target: Target, matrix: Matrix) -> Plan:
-    """The removals, then the installations: what is there alone and anew, all others together."""
+    """The removals, then the installations: what is there alone and again, all others together."""
     removed = need.remove
     wanted = [(requirement, parse_spec(requirement)) for requirement in need.install]
     again = [one for _, one in wanted if one.name in target.installed and not _is_another_release(one, target)]

@@ -171,7 +171,7 @@ _BASH_WRITABLE = """\
 writable() { # DIRECTORY: it, or the directory that it will be made in
   local place=$1
   [ -d "$place" ] || place=$(dirname -- "$place")
-  [ -d "$place" ] || stop "$place is not there: install the CUDA toolkit first"
+  [ -d "$place" ] || stop "$place does not exist: install the CUDA toolkit first"
   [ -w "$place" ] || stop "$place is not writable for $(id -un): run this script as root"
 }
 """
@@ -180,7 +180,7 @@ is_for() { # CUDA, DIRECTORY of its headers: not that of another major
   local found
   [ -r "$2/cuda.h" ] || return 0
   found=$(sed -n 's/^#define CUDA_VERSION \\([0-9]*\\)[0-9][0-9][0-9].*/\\1/p' "$2/cuda.h")
-  [ -z "$found" ] || [ "$found" = "$1" ] || stop "$2 holds the headers of CUDA $found, and the archive is for CUDA $1"
+  [ -z "$found" ] || [ "$found" = "$1" ] || stop "$2 has the headers of CUDA $found, but the archive is for CUDA $1"
 }
 """
 _BASH_COPY = """\
@@ -194,7 +194,7 @@ is_same() { # FILE FILE: two links with one text, or two files with one content
   fi
 }
 
-copy() { # DIRECTORY FILE...: links stay links; what is replaced is kept
+copy() { # DIRECTORY FILE...: symlinks stay symlinks; replaced files are kept
   local into=$1 file to
   shift
   mkdir -p -- "$into"
@@ -223,7 +223,7 @@ copy_all() { # DIRECTORY SOURCE: everything below it
   done < <(find "$2" -type d -print0)
 }
 """
-_BASH_LAST = ('if [ -d "$replaced" ]; then say "What was replaced is in $replaced"; fi',)
+_BASH_LAST = ('if [ -d "$replaced" ]; then say "Replaced files are in $replaced"; fi',)
 
 
 def _own_files(step: CopyTree) -> bool:
@@ -266,13 +266,13 @@ def _restores(step: CopyTree, target: Target) -> Lines:
         into = step.into.replace("/", chr(92))
         gone = tuple(f"{_powershell_found(into, one)} | Remove-Item" for one in step.patterns)
         before = _name_before(step)
-        there = f"Get-Item -LiteralPath {literal(before)} | Out-Null"  # in another directory nothing may be removed
+        there = f"Get-Item -LiteralPath {literal(before)} | Out-Null"  # in another directory nothing can be removed
         back = f"Copy-Item -Path {literal(f'{before}{chr(92)}*')} -Destination {literal(into)} -Force"
         return (there, *gone, back) if _keeps(step, target) else gone
     root = sudo(target, needs_root=step.needs_root)
     gone = (f"{root}{_found(step)} -delete",)
     kept = f"{_name_before(step)}.tar.gz"
-    whole = f"tar -tzPf {kept} > /dev/null"  # nothing may be removed where it is not there, or was cut short
+    whole = f"tar -tzPf {kept} > /dev/null"  # nothing can be removed where it is not there, or was cut short
     return (whole, *gone, f"{root}tar -xzpPf {kept}") if _keeps(step, target) else gone
 
 
@@ -318,7 +318,7 @@ _POWERSHELL_COPY = """\
 function Test-Writable([string] $Directory) {
     $place = $Directory
     if (-not (Test-Path -LiteralPath $place)) { $place = Split-Path -Parent $place }
-    if (-not (Test-Path -LiteralPath $place)) { throw "$place is not there: install the CUDA toolkit first" }
+    if (-not (Test-Path -LiteralPath $place)) { throw "$place does not exist: install the CUDA toolkit first" }
     $probe = Join-Path $place ('gpudoctor-' + [Guid]::NewGuid())
     try { New-Item -ItemType File -Path $probe | Out-Null }
     catch { throw "$place is not writable: run this script in a PowerShell started as administrator" }
@@ -330,7 +330,7 @@ function Test-Cuda([string] $Major, [string] $Headers) {
     if (-not (Test-Path -LiteralPath $header)) { return }
     $found = Select-String -LiteralPath $header -Pattern '^#define CUDA_VERSION (\\d+)\\d{3}' | Select-Object -First 1
     if ($found -and $found.Matches[0].Groups[1].Value -ne $Major) {
-        throw "$Headers holds the headers of another CUDA, and the archive is for CUDA $Major"
+        throw "$Headers has the headers of another CUDA, but the archive is for CUDA $Major"
     }
 }
 

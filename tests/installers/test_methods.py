@@ -120,7 +120,7 @@ def test_every_need_is_served_on_windows(need: Need) -> None:
 
 
 def test_a_need_that_nobody_serves_says_so() -> None:
-    with pytest.raises(NoMethod, match="no method serves"):
+    with pytest.raises(NoMethod, match="gpudoctor has no installation method for"):
         choose(InstallPackage("no such thing"), machines.UBUNTU)
 
 
@@ -349,7 +349,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
 @pytest.mark.parametrize(
     ("machine", "need", "expected"),
     [
-        ("wsl", InstallDriver(">=580"), "install no NVIDIA driver inside WSL"),
+        ("wsl", InstallDriver(">=580"), "do not install a driver inside WSL"),
         ("docker", InstallDriver(">=580"), "on the container's host"),
         ("alpine", InstallDriver(), "a distribution with glibc"),
         ("bazzite", InstallDriver(), "the image bazzite-nvidia-open"),
@@ -357,7 +357,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
         ("nixos", KeepModuleAway(), 'boot.blacklistedKernelModules = [ "nouveau" ];'),
         ("ubuntu", InstallModulePackage("6.8", "runfile"), "--kernel-module-only --kernel-name=6.8"),
         ("podman", OpenDeviceNodes(("/dev/nvidia0",), selinux=True), "--security-opt=label=disable"),
-        ("jetson", InstallDriver(">=580"), "flash one that does"),
+        ("jetson", InstallDriver(">=580"), "flash one that has it"),
         ("docker", KeepModuleAway(), "on the container's host"),
         ("ubuntu", InstallCudnn("==9.10.2", "/opt/cudnn/lib", "12"), "copy all of its libraries"),
         ("nixos", InstallDriver(">=580", "open"), "hardware.nvidia.open = true;"),
@@ -582,7 +582,7 @@ def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> N
     assert line.split()[-1] == "onnxruntime"
     by_pip, note = everything(intruder, target)
     assert "pip uninstall -y onnxruntime" in by_pip
-    assert f"if {keeper} brings it back, remove what needs it" in note
+    assert f"if {keeper} installs it again, remove what needs it" in note
 
 
 def test_uv_is_told_which_index_serves_a_build() -> None:

@@ -92,7 +92,11 @@ def test_the_loader_is_refreshed_last() -> None:
 def test_a_printed_plan_says_what_to_do_before_and_how_to_undo_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["install", "cudnn", "7.6.5", "--cuda-version", "10.1", "--os", "linux"]) == 0
     told = capsys.readouterr().out
-    assert told.index("Back up first") < told.index(" 1. download") < told.index("To undo it by hand")
+    assert (
+        told.index("First back up the files that will be replaced (--apply does this automatically):")
+        < told.index(" 1. download")
+        < told.index("To undo it by hand")
+    )
     assert "tar -czPf before-lib64.tar.gz" in told
     assert execute(["install", "cuda", "12.8", "--distribution", "ubuntu-24.04"]) == 0
     assert "sudo apt-get remove -y cuda-toolkit-12-8" in capsys.readouterr().out.partition("To undo it by hand")[2]

@@ -74,4 +74,4 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute([*order, "--bundle", "/media/disk"]) == 0
     assert f"/media/disk/{FILE.to}" in capsys.readouterr().out
     assert execute([*order, "--bundle", "/media/disk", "--mirror", "https://mirror.example"]) == 2
-    assert "give one of them" in capsys.readouterr().err
+    assert "give only one of --mirror (an address) and --bundle (a directory)" in capsys.readouterr().err

@@ -100,7 +100,7 @@ def test_remedies_keep_the_order_of_the_needs() -> None:
 def test_a_need_that_nobody_serves_is_shown_all_the_same() -> None:
     (remedy,) = prescribe(bad("broken", InstallPackage("no such thing", "x")), machine(), MATRIX)
     (line,) = remedy.commands
-    assert line.startswith("# needed here: no such thing x: no method serves ")
+    assert line.startswith("# needed here: no such thing x: gpudoctor has no installation method for ")
 
 
 def test_nothing_to_do_reads_no_method(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_variable_of_an_image_is_set_in_the_image() -> None:
     assert remedy.commands == (
         "# inside the image:",
         "sudo chroot /mnt/image /bin/bash -es <<'INSIDE'",
-        "# a container's image has it in its Dockerfile instead: ENV CUDA_HOME='/a b'",
+        "# in a container image, set it in the Dockerfile: ENV CUDA_HOME='/a b'",
         "printf '%s\\n' 'CUDA_HOME=/a b' >> /etc/environment",
         "INSIDE",
     )

@@ -77,7 +77,12 @@ def told(asker: Any, soname: str, path: str = "", /, **changes: Any) -> Predicti
 def lost(asker: Any, soname: str, /, **changes: Any) -> Prediction:
     """Nothing answers."""
     found = told(asker, soname)
-    found = found._replace(path=unseen(f"no {soname}"), way=None, intended=unseen("no wheel"), outcome=Outcome.MISSING)
+    found = found._replace(
+        path=unseen(f"no {soname}"),
+        way=None,
+        intended=unseen("every package on Alpine may have wheels for musl"),
+        outcome=Outcome.MISSING,
+    )
     return found._replace(**changes)
 
 
@@ -251,7 +256,7 @@ def test_onnxruntime_can_preload() -> None:
     assert (found.severity, as_json(found.needs[0]).product) == (Severity.INFO, "by-hand")
     assert (
         as_json(found.needs[0]).spec
-        == "Call onnxruntime.preload_dlls() in the program, before anything else of onnxruntime-gpu."
+        == "In the program, call onnxruntime.preload_dlls() before any other use of onnxruntime-gpu."
     )
 
 

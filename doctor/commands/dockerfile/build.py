@@ -113,9 +113,9 @@ class Dockerfile:
                 pairs = self._pairs(one, self._global)
                 self._global.update({name: self._given.get(name, value) for name, (value, _) in pairs.items()})
             else:
-                raise DockerfileError(f"{self.source(one)}: {one.keyword} stands before the first FROM")
+                raise DockerfileError(f"{self.source(one)}: {one.keyword} comes before the first FROM")
             if len(found) > STAGES_AT_MOST:
-                raise DockerfileError(f"{self._name}: more than {STAGES_AT_MOST} stages, which no Dockerfile has")
+                raise DockerfileError(f"{self._name}: it has more than {STAGES_AT_MOST} stages")
         if not found:
             raise DockerfileError(f"{self._name}: it has no FROM")
         return [one._replace(instructions=tuple(body)) for one, body in zip(found, bodies, strict=True)]
@@ -124,10 +124,10 @@ class Dockerfile:
         flags, start = _flags(one.text)
         said = [text for _, text in self._words(one, one.text[start:])]
         if len(said) not in (1, 3) or (len(said) == 3 and said[1].lower() != "as"):
-            raise DockerfileError(f"{self.source(one)}: FROM takes an image and, after AS, a name")
+            raise DockerfileError(f"{self.source(one)}: write 'FROM IMAGE' or 'FROM IMAGE AS NAME'")
         image = expand(said[0], self._global)
         if not image:
-            raise DockerfileError(f"{self.source(one)}: FROM names no image: {said[0][:60]} is empty")
+            raise DockerfileError(f"{self.source(one)}: FROM has no image, because {said[0][:60]} is empty")
         name = said[2].lower() if len(said) == 3 else ""
         platform = expand(flags.get("platform", ""), self._global)
         return Stage(
@@ -147,7 +147,7 @@ class Dockerfile:
             return self.stages[-1]
         number = self._named.get(name.lower(), int(name) if re.fullmatch(r"\d{1,6}", name) else -1)
         if not 0 <= number < len(self.stages):
-            there = ", ".join(self._named) or f"0 to {len(self.stages) - 1}, without names"
+            there = ", ".join(self._named) or f"0 to {len(self.stages) - 1}"
             raise DockerfileError(f"{self._name} has no stage {name}; it has {there[:200]}")
         return self.stages[number]
 
@@ -281,9 +281,11 @@ def _unlike(value: str, source: Place) -> DockerfileLine | None:
     for part in value.split(":"):
         if LITERAL in part:
             name = part.replace(LITERAL, "$")
-            return DockerfileLine(f"{name} is not put in: it is quoted or escaped", source, "double quotes, or none")
+            return DockerfileLine(
+                f"{name} is not expanded: it is quoted or escaped", source, "use double quotes, or none"
+            )
         if part.startswith("~"):
-            return DockerfileLine(f"{part} is searched as it stands: the loader knows no ~", source, "the whole path")
+            return DockerfileLine(f"the loader does not expand ~ in {part}", source, "write the whole path")
     return None
 
 

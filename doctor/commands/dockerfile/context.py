@@ -94,7 +94,7 @@ class _Place(NamedTuple):
     """A path of the image, and the path of the context that was copied to it."""
 
     path: str
-    name: str | None  # None for what nobody knows: it comes from an image, or was changed since
+    name: str | None  # None for unknown: it comes from an image, or was changed since
 
 
 class Copied:

@@ -43,7 +43,7 @@ from doctor.rules.shared.pins import keeps, pin
 from doctor.rules.shared.products import known_product
 from doctor.script.expand import is_open, shown
 
-_HIDDEN = Unseen("a Dockerfile does not show it: check the image that is built, with --image", WhyNot.NOT_SHOWN)
+_HIDDEN = Unseen("a Dockerfile does not show it: build the image, then check it with --image", WhyNot.NOT_SHOWN)
 _PATH = "LD_LIBRARY_PATH"
 _NVIDIA, _REQUIRE, _RELEASE = "NVIDIA_", "NVIDIA_REQUIRE_CUDA", "CUDA_VERSION"
 _PYTHON = "python"
@@ -264,7 +264,7 @@ def _with_sources(told: DockerfileFacts, dockerfile: Dockerfile, matrix: Matrix)
 
 
 def _compile(command: str, source: Place, nvcc: bool | None, stage: Built) -> DockerfileCompile:
-    why = f"whether {stage.base.told.image} or a line before {source} brings nvcc is not known"
+    why = f"unknown: does {stage.base.told.image} or a line before {source} install nvcc?"
     return DockerfileCompile(
         command, source, Unseen(why) if nvcc is None else Seen(nvcc, stage.base.told.source), stage.base.told
     )
@@ -454,7 +454,7 @@ def _pinned(one: Held, bare: Environment, facts: Facts, matrix: Matrix) -> Frame
         if isinstance(value := getattr(made, name), Seen)
     }
     instead = f", in place of {one.before} of {one.before_at}" if one.before else ""
-    how = "today's release, by" if one.asked_as else "pinned in"
+    how = "current version, from" if one.asked_as else "pinned in"
     return made._replace(
         note=f"{how} {source}{instead}",
         pinned_at=source,

@@ -91,7 +91,7 @@ class Places:
         if chosen is None and traits_of(known.name).runs_on and one.tags is not None:
             return  # it runs on the CUDA of another
         if chosen is None:
-            self.unjudged.append(DockerfileLine(f"installs {shown(one.spec)[:80]}, of unknown release", one.source))
+            self.unjudged.append(DockerfileLine(f"installs {shown(one.spec)[:80]}, version unknown", one.source))
         else:
             held[known.name] = self._after(earlier, chosen, one)._replace(brought_by=brought_by, beside=one.beside)
             self._bring(held[known.name].spec, place, one)

@@ -200,7 +200,7 @@ def _not_judged(call: Call, pins: Pins | None, ran: Ran, source: Source, there: 
     if call.may_not_run:
         return
     if locked(call):
-        what = f"runs {call.program}, which installs what a lock file or a project lists"
+        what = f"runs {call.program}, which installs from a lock file or a project"
         ran.unjudged.append(DockerfileLine(what, source(call.words[0].at)))
     for word in pins.others if pins else ():
         ran.addresses.append(Sourced(shown(word.text), source(word.at), ran.nvcc))
@@ -413,7 +413,7 @@ def _exports_alone(found: list[Call], ran: Ran, source: Source) -> None:
             if sign and name == "LD_LIBRARY_PATH":
                 line = f"ENV {name}={shown(value)}"
                 ran.exports.append(
-                    DockerfileLine(f"RUN export {name} counts for this one RUN alone", source(word.at), line)
+                    DockerfileLine(f"RUN export {name} works only in this one RUN", source(word.at), line)
                 )
 
 
@@ -425,7 +425,7 @@ def _leaves(found: list[Call], flags: Mapping[str, str], known: Mapping[str, str
         at = source(call.words[0].at)
         texts = {word.text for word in call.words}
         if call.program in {"apt-get", "apt"} and "update" in texts and not cached and "/var/lib/apt" not in removed:
-            ran.caches.append(DockerfileLine("apt's lists of packages", at, "&& rm -rf /var/lib/apt/lists/*"))
+            ran.caches.append(DockerfileLine("apt's package lists", at, "&& rm -rf /var/lib/apt/lists/*"))
         pins = python_packages(call, known)
         kept = pins is not None and pins.tool == "pip" and _NO_CACHE.isdisjoint(texts) and not cached
         if kept and not _is_off(known, call) and ".cache" not in removed and "purge" not in _purges(found):

@@ -93,7 +93,7 @@ class _Reader:
         merged: dict[str, Node] = {}
         for key, value in one.value:
             if key.id != "scalar":
-                raise DockerfileError(f"{self._shown}:{key.start_mark.line + 1}: a key that is no word")
+                raise DockerfileError(f"{self._shown}:{key.start_mark.line + 1}: a key is not a plain word")
             if key.value == "<<":
                 for name, each in self._fields_merged(self.node(value, depth + 1), value.start_mark.line + 1):
                     merged.setdefault(name, each)
@@ -105,5 +105,5 @@ class _Reader:
         for one in value.value if isinstance(value.value, list) else [value]:
             self._merged += len(one.fields)
             if self._merged > _MERGED_AT_MOST:
-                raise DockerfileError(f"{self._shown}:{line}: merges without end")
+                raise DockerfileError(f"{self._shown}:{line}: endless merges (<<)")
             yield from one.fields.items()

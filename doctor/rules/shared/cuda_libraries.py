@@ -38,7 +38,7 @@ def predicted(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tup
     told = (one for one in predictions_for(framework, facts) if one.is_cuda)
     found = tuple(one for one in told if cudnn or "cudnn" not in one.soname)
     if not found:
-        raise NotApplicable(f"{framework.label} is not known to ask for CUDA's libraries by name")
+        raise NotApplicable(f"{framework.label} is not known to open CUDA libraries by name")
     return found
 
 
@@ -71,7 +71,7 @@ def not_found(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tup
     if not missing:
         for one in found:
             if one.outcome is not Outcome.DAMAGED:  # a finding of its own: cuda-library-damaged
-                one.path.get()  # what could not be told must be said
+                one.path.get()  # what was unknown must be said
     return missing
 
 
@@ -117,8 +117,8 @@ def both_releases(one: Prediction, facts: Facts, matrix: Matrix) -> tuple[tuple[
 
 
 def dotted(release: tuple[int, ...]) -> str:
-    """As it is written; "of an unknown release" for ()."""
-    return ".".join(map(str, release)) or "of an unknown release"
+    """As it is written; "of unknown version" for ()."""
+    return ".".join(map(str, release)) or "of unknown version"
 
 
 def is_wheel(framework: Framework, facts: Facts) -> bool:
@@ -201,7 +201,7 @@ def absent_pins(framework: Framework, facts: Facts, matrix: Matrix) -> list[str]
 
 
 def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -> str:
-    """The wheel that brings a library to a framework, at the release that it asks for; "" where nobody knows.
+    """The wheel that brings a library to a framework, at the release that it asks for; "" where unknown.
 
     Several CUDA majors share a SONAME (libcusolver.so.11): what the framework requires decides, then its CUDA.
     """
@@ -235,7 +235,7 @@ def _beside(wheels: str, framework: Framework, facts: Facts, matrix: Matrix) -> 
 
 
 def known_cuda(framework: Framework, facts: Facts, matrix: Matrix) -> CudaVersion | None:
-    """See `cuda_of`; None where nobody knows."""
+    """See `cuda_of`; None where unknown."""
     try:
         return cuda_of(framework, facts, matrix).value
     except (Uncovered, UnseenError, NotApplicable):

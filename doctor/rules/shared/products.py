@@ -40,7 +40,7 @@ class NoSuchProduct(NoSuchName):
         else:
             super().__init__("product", name, known)
         self.why = self.question or "no data about it"
-        self.hint = "" if self.question else "gpudoctor matrix list names them"
+        self.hint = "" if self.question else "for a list: gpudoctor matrix list"
 
 
 class NoRows(GpudoctorError):
@@ -48,7 +48,7 @@ class NoRows(GpudoctorError):
 
     def __init__(self, name: str, why: str) -> None:
         self.name, self.why = name, why
-        super().__init__(f"{name} has no rows of its own: {why}")
+        super().__init__(f"{name} has no data of its own: {why}")
 
 
 def meant_by(name: str, matrix: Matrix) -> str:
@@ -74,7 +74,7 @@ def known_product(spec: Spec, *also: str) -> Spec:
         return meant
     if spec.name in traits.distributions and there.intersection(packages_of(spec, shipped)):
         own = ", ".join(sorted(there & {*traits.distributions}))
-        raise NoRows(spec.name, f"of its family there are those of {own}")
+        raise NoRows(spec.name, f"its family has data for {own}")
     raise NoSuchProduct(spec.name, there | names_of_packages(shipped))
 
 
