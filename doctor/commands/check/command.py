@@ -22,6 +22,8 @@ from doctor.output.write import Delivery, deliver_all, deliveries
 from doctor.probes import ProbeRequest, look
 from doctor.rules.shared.engine import codes, load_rules
 
+_CHANGED_DAYS = 14  # what is older is rarely what broke a machine that worked
+
 
 class CheckSubject(NamedTuple):
     """What is checked, and by which rules; the defaults are those of the command line, and mean this machine."""
@@ -94,12 +96,29 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
         report = redact(report, host, report.facts)
     status = exit_status(report, severity)
     wanted = [one for one in places if one.output or not options.quiet]
-    text = deliver_all(CheckDocument(report, options.verbose), wanted, terminal)
+    text = deliver_all(
+        CheckDocument(report, options.verbose, _changes(subject, report, host, options)), wanted, terminal
+    )
     if options.quiet:
         from doctor.commands.check.text import verdict_line  # late: the gate reads facts with this module, too
 
         return verdict_line(report, terminal), status
     return text, status
+
+
+def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportOptions) -> dict[str, str]:
+    """By the code of a finding of a machine, the newest change that may explain it; a healthy one is not asked."""
+    codes = {one.code for one in report.findings if not one.explained_by and one.severity is not Severity.INFO}
+    if not codes or {subject.source, subject.dockerfile, subject.lock, subject.image} != {None}:
+        return {}
+    from doctor.changes import DAY_S, history_of, latest_for
+
+    history = history_of(host, report, time.time() - _CHANGED_DAYS * DAY_S, Matrix.of_user())
+    if options.redact:
+        from doctor.output.redact import redact
+
+        history = redact(history, host, report.facts)
+    return {code: latest_for(history, code) for code in codes}
 
 
 def report_of(subject: CheckSubject, started: float, machine: Host | None = None) -> Report:
