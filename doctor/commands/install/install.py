@@ -32,13 +32,14 @@ from doctor.prescribe.target import target_of
 from doctor.rules.shared.cudnn_use import built_for, right_copy
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import FRAMEWORKS
+from installers.bundle import from_directory
 from installers.choose import methods_for, plan_for
 from installers.cuda_order import CudaOrder
 from installers.errors import nearest
 from installers.method import ARCHIVE, COMPONENTS, PREFIX, Method
 from installers.methods.cudnn_archive import NoSuchArchive, Order, archive_plan
 from installers.methods.wheel import interpreter
-from installers.mirrors import from_directory, from_mirror
+from installers.mirrors import from_mirror
 from installers.own_directory import nvcc_on_path
 from installers.packages import DISTRIBUTIONS, PACKAGE_MANAGERS, manager_of
 from installers.plan import Plan, Target
