@@ -568,6 +568,7 @@ def _page(prepared: Prepared, terminal: TextStyle) -> str:
     plan, target = prepared.plan, prepared.target
     page = Page(terminal)
     page.paragraph(plan.summary[:1].upper() + plan.summary[1:], colour="bold")
+    _space(page, prepared)
     if for_administrators(plan, target):
         page.paragraph("All of it in a PowerShell that was started as administrator.", colour="yellow")
     _lines(page, "Back up first what the copies replace (--apply does so by itself):", kept_first(plan, target))
@@ -576,7 +577,6 @@ def _page(prepared: Prepared, terminal: TextStyle) -> str:
         show_step(page, number, step, target)
     undo = "To undo it by hand (after --apply: gpudoctor install rollback):"
     _lines(page, undo, undone_by(plan, target))
-    _space(page, prepared)
     return page.text()
 
 
@@ -605,20 +605,22 @@ def show_step(page: Page, number: int, step: Step, target: Target) -> None:
 
 
 def _space(page: Page, prepared: Prepared) -> None:
-    """What is free where the files go, on this machine."""
+    """How much is downloaded; on this machine also what is free where the files go."""
     kinds = [(step, kind_of(step)) for step in prepared.plan.steps]
     download_bytes = sum(kind.size_bytes(step) for step, kind in kinds)
-    places = dict.fromkeys(path for step, kind in kinds for path in kind.fills(step))
-    if prepared.facts is None or not places:
-        return
-    from shutil import disk_usage  # late: only a plan for this machine asks
-
-    page.gap()
     if download_bytes:
         size = f"{download_bytes / _GIB:.1f} GiB"
         page.paragraph(f"The download takes {size}, unpacked and copied about three times that.")
-    for place in places:
+    if prepared.facts is None:
+        return
+    from shutil import disk_usage  # late: only a plan for this machine asks
+
+    shown = set()
+    for place in dict.fromkeys(path for step, kind in kinds for path in kind.fills(step)):
         try:
-            page.paragraph(f"Free in {place}: {disk_usage(nearest(place)).free / _GIB:.1f} GiB")
+            device = os.stat(nearest(place)).st_dev
+            if device not in shown:
+                page.paragraph(f"Free in {place}: {disk_usage(nearest(place)).free / _GIB:.1f} GiB")
+            shown.add(device)
         except OSError as error:
             page.paragraph(f"{place}: {error.strerror or error}", colour="yellow")
