@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -232,7 +233,9 @@ def _own_files(step: CopyTree) -> bool:
 
 
 def _name_before(step: CopyTree) -> str:
-    return f"before-{step.into.replace(chr(92), '/').rstrip('/').rpartition('/')[2]}"
+    """A name of this directory alone: Windows has bin/x64 and lib/x64 beside each other."""
+    last = step.into.replace(chr(92), "/").rstrip("/").split("/")[-3:]
+    return re.sub(r"[^A-Za-z0-9._]+", "-", "-".join(("before", *filter(None, last))))
 
 
 def _found(step: CopyTree) -> str:
@@ -243,15 +246,27 @@ def _found(step: CopyTree) -> str:
 
 
 def _keeps(step: CopyTree, target: Target) -> Lines:
-    """All that is there under these names, links as links; nothing is there yet in a directory of its own."""
+    """All that is there under these names, links as links; nothing is there yet in a directory of its own.
+
+    What an earlier plan kept in the same place is the original, and stays.
+    """
     if not _own_files(step) or step.is_new:
         return ()
     if target.os_family == "windows":
         before, into = _name_before(step), step.into.replace("/", chr(92))
-        kept = (f"{_powershell_found(into, one)} | Copy-Item -Destination {literal(before)}" for one in step.patterns)
-        return (f"New-Item -ItemType Directory -Force {literal(before)} | Out-Null", *kept)
+        part = literal(f"{before}.part")
+        kept = (f"    {_powershell_found(into, one)} | Copy-Item -Force -Destination {part}" for one in step.patterns)
+        return (
+            f"if (-not (Test-Path -LiteralPath {literal(before)})) {{",
+            f"    New-Item -ItemType Directory -Force {part} | Out-Null",
+            *kept,
+            f"    Rename-Item -LiteralPath {part} -NewName {literal(before)}",
+            "}",
+        )
     # a directory that is not there yet has nothing to keep
-    return (f"{_found(step)} -print0 2>/dev/null | tar -czPf {_name_before(step)}.tar.gz --null -T -",)
+    archive = f"{_name_before(step)}.tar.gz"
+    keep = f"{_found(step)} -print0 2>/dev/null | tar -czPf {archive} --null -T -"
+    return (f"tar -tzPf {archive} >/dev/null 2>&1 || {keep}",)
 
 
 def _powershell_found(folder: str, pattern: str) -> str:

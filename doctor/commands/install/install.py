@@ -32,19 +32,22 @@ from doctor.prescribe.target import target_of
 from doctor.rules.shared.cudnn_use import built_for, right_copy
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import FRAMEWORKS
+from installers.bundle import from_directory
 from installers.choose import methods_for, plan_for
-from installers.cuda_order import CudaOrder
+from installers.cuda_order import CudaOrder, cuda_of
+from installers.effect import ToolkitInstalled
 from installers.errors import nearest
 from installers.method import ARCHIVE, COMPONENTS, PREFIX, Method
 from installers.methods.cudnn_archive import NoSuchArchive, Order, archive_plan
 from installers.methods.wheel import interpreter
-from installers.mirrors import from_directory, from_mirror
+from installers.mirrors import from_mirror
+from installers.nvcc_host import accepted_compiler
 from installers.own_directory import nvcc_on_path
 from installers.packages import DISTRIBUTIONS, PACKAGE_MANAGERS, manager_of
 from installers.plan import Plan, Target
 from installers.render import commands, for_administrators, kept_first, told_lines, undone_by
 from installers.render.parts import numbered
-from installers.requirement import spoken
+from installers.requirement import spoken, wanted_version
 from installers.step import Step, kind_of
 from installers.steps.add_to_path import AddToPath
 from installers.steps.check import Check
@@ -306,7 +309,7 @@ def _plan_of(asked: InstallOrder, target: Target, facts: Facts | None, matrix: M
     if asked.product == "cudnn":
         return _cudnn(asked, target, facts, matrix)
     if asked.product == "cuda":
-        return _cuda(asked, target, facts, matrix)
+        return _with_compiler(_cuda(asked, target, facts, matrix), target, matrix)
     if asked.product == "driver":
         return driver_plan(DriverOrder(asked.version, asked.module, asked.gpus), target, facts, matrix)
     order = PackageOrder(asked.product, asked.version, asked.cuda, asked.any_name)
@@ -349,8 +352,18 @@ def _with_path(plan: Plan, home: str, target: Target) -> Plan:
     """With the line by which nvcc is found, before the check; a conda environment has its own."""
     if target.environment_kind == "conda" or not any(isinstance(step, Command) for step in plan.steps):
         return plan
+    return _before_check(plan, nvcc_on_path(home))
+
+
+def _before_check(plan: Plan, *steps: Step) -> Plan:
     at = next((at for at, step in enumerate(plan.steps) if isinstance(step, Check)), len(plan.steps))
-    return plan._replace(steps=(*plan.steps[:at], nvcc_on_path(home), *plan.steps[at:]))
+    return plan._replace(steps=(*plan.steps[:at], *steps, *plan.steps[at:]))
+
+
+def _with_compiler(plan: Plan, target: Target, matrix: Matrix) -> Plan:
+    """With a word on the compiler that nvcc calls, where a whole toolkit comes."""
+    cudas = [wanted_version(one.spec) for one in plan.effects or () if isinstance(one, ToolkitInstalled)]
+    return _before_check(plan, *accepted_compiler(cuda_of(cudas[0]), target, matrix)) if cudas and cudas[0] else plan
 
 
 def _minor(version: str, matrix: Matrix) -> str:
@@ -555,6 +568,7 @@ def _page(prepared: Prepared, terminal: TextStyle) -> str:
     plan, target = prepared.plan, prepared.target
     page = Page(terminal)
     page.paragraph(plan.summary[:1].upper() + plan.summary[1:], colour="bold")
+    _space(page, prepared)
     if for_administrators(plan, target):
         page.paragraph("Run all of it in a PowerShell started as administrator.", colour="yellow")
     _lines(
@@ -567,7 +581,6 @@ def _page(prepared: Prepared, terminal: TextStyle) -> str:
         show_step(page, number, step, target)
     undo = "To undo it by hand (after --apply: gpudoctor install rollback):"
     _lines(page, undo, undone_by(plan, target))
-    _space(page, prepared)
     return page.text()
 
 
@@ -596,20 +609,22 @@ def show_step(page: Page, number: int, step: Step, target: Target) -> None:
 
 
 def _space(page: Page, prepared: Prepared) -> None:
-    """What is free where the files go, on this machine."""
+    """How much is downloaded; on this machine also what is free where the files go."""
     kinds = [(step, kind_of(step)) for step in prepared.plan.steps]
     download_bytes = sum(kind.size_bytes(step) for step, kind in kinds)
-    places = dict.fromkeys(path for step, kind in kinds for path in kind.fills(step))
-    if prepared.facts is None or not places:
-        return
-    from shutil import disk_usage  # late: only a plan for this machine asks
-
-    page.gap()
     if download_bytes:
         size = f"{download_bytes / _GIB:.1f} GiB"
         page.paragraph(f"The download is {size}; unpacked and copied, about three times that.")
-    for place in places:
+    if prepared.facts is None:
+        return
+    from shutil import disk_usage  # late: only a plan for this machine asks
+
+    shown = set()
+    for place in dict.fromkeys(path for step, kind in kinds for path in kind.fills(step)):
         try:
-            page.paragraph(f"Free in {place}: {disk_usage(nearest(place)).free / _GIB:.1f} GiB")
+            device = os.stat(nearest(place)).st_dev
+            if device not in shown:
+                page.paragraph(f"Free in {place}: {disk_usage(nearest(place)).free / _GIB:.1f} GiB")
+            shown.add(device)
         except OSError as error:
             page.paragraph(f"{place}: {error.strerror or error}", colour="yellow")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from compat.base.discover import names_in
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
-from compat.build import accepted_cudas, compilers_for, gpu_packages
+from compat.build import accepted_cudas, compilers_for, gpu_packages, host_of
 from compat.cards import gpu_cards_of
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import InstallDriver, InstallPackage
@@ -76,6 +76,24 @@ class Stack(NamedTuple):
 
 def stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Stack:
     """The whole; raises NoStack, NotSolved, BadSpec, NoSuchName, Uncovered, and what the plans for its parts raise."""
+    try:
+        return _stack_plan(asked, target, facts, matrix)
+    except (NoStack, NotSolved) as error:
+        if target.os_family == "windows" and _is_for_wsl(asked, target, matrix):
+            error.hint = "For WSL there is one: the same command with --os wsl, carried out there."
+        raise
+
+
+def _is_for_wsl(asked: StackOrder, target: Target, matrix: Matrix) -> bool:
+    inside = target._replace(os_family="linux", wsl=True, distribution="ubuntu", distribution_version="", live=False)
+    try:
+        _stack_plan(asked, inside, None, matrix)
+    except (GpudoctorError, Uncovered):
+        return False
+    return True
+
+
+def _stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Stack:
     spec = _spec(asked)
     cards, target = _cards(asked, target, facts, matrix)
     _require_rows(spec, target, facts, matrix)
@@ -84,7 +102,7 @@ def stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: M
     found, driver_stays = _solved(spec, where, hold, _newest(cards, target, matrix), matrix)
     row = found.row
     if row is None or (row.cuda == "" or (row.pins is None and row.python is None)):
-        raise NoStack(_no_wheel(found))
+        raise NoStack(_no_wheel(found, matrix))
     _require_known(found, row, cards, matrix)
     libraries = stack_libraries.choose(row, where, target, facts, matrix)
     driver = () if driver_stays else _driver(libraries.cuda_of(row, matrix), cards, target, facts, matrix)
@@ -149,10 +167,13 @@ def _spoken(asked: StackOrder, cards: _Cards) -> str:
     return " and ".join(names)
 
 
-def _no_wheel(found: Solved) -> str:
+def _no_wheel(found: Solved, matrix: Matrix) -> str:
     row = found.row
     if row is not None and row.cuda == "":
-        return f"{found.name} has no GPU code: give the framework that it runs on"
+        host = host_of(row, matrix)
+        base = host if matrix.has(host) else "tensorflow"  # Keras says no more than "its backend"
+        then = f"then install {found.name} into the same environment"
+        return f"{found.name} has no GPU code: gpudoctor install stack {base}, {then}"
     return f"no wheel of {found.name} is known: compile it by hand, with its libraries"
 
 

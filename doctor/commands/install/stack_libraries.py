@@ -21,6 +21,7 @@ from installers.cuda_order import CudaOrder, home_of
 from installers.methods import cuda_toolkit
 from installers.methods.cuda_installer import installer_plan
 from installers.methods.cudnn_archive import Order, archive_plan
+from installers.nvcc_host import accepted_compiler
 from installers.own_directory import nvcc_on_path
 from installers.plan import Plan, Target
 from installers.repository import repository_row
@@ -164,12 +165,14 @@ def _of_packages(cuda: CudaVersion, place: _Place) -> Plan | None:
 
 
 def _compiler(cuda: CudaVersion, place: _Place) -> tuple[Step, ...]:
-    """The g++ that nvcc calls, for a framework that compiles on the machine with whatever toolkit is there.
+    """The compiler that nvcc calls, for a framework that compiles on the machine with whatever toolkit is there.
 
     Raises NoLibraries where the distribution has none that this toolkit takes.
     """
-    if place.row.cuda is not None or place.target.os_family != "linux":
+    if place.row.cuda is not None:
         return ()
+    if place.target.os_family != "linux":
+        return accepted_compiler(str(cuda), place.target, place.matrix)
     hosts: CompilerRow = place.matrix.compilers(f"{cuda}.999")
     newest = hosts.gcc_max
     packaged: tuple[PackagedCompilerRow, ...] = place.matrix.rows("compiler", "packaged")

@@ -331,8 +331,11 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
         ),
         (
             ["keras", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"],
-            "has no GPU code: give the framework that it runs on",
+            "gpudoctor install stack tensorflow",
         ),
+        (["transformers", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"], "gpudoctor install stack torch"),
+        (["tensorflow", "--gpu", "RTX 5090", "--os", "windows"], "with --os wsl"),
+        (["jax", "--gpu", "RTX 4090", "--os", "windows"], "with --os wsl"),
         (["torch", "--gpu", "RTX 4090", "--distribution", "ubuntu-99.04"], "ubuntu 99.04 on x86_64 is unknown"),
         (["torch", "--gpu", "RTX 4090", "--distribution", "ubuntu"], "give the release"),
         (["jax[cuda11]", "--gpu", "RTX 4090", "--os", "linux"], "the extra cuda11 of"),
