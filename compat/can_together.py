@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import itertools
 
+from compat.base.record import NamedTuple
 from compat.build import host_of, is_cuda_row, name_of
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
 from compat.reason import BAD, OK, UNKNOWN, YES, Reason, row_name
 from compat.row import FrameworkRow
 from compat.solve.rejections import refusals
-from compat.solve.search import Problem, solve, solve_unsure
+from compat.solve.search import Problem, Solution, solve, solve_unsure
 from compat.spec import Spec
 from compat.target import TargetMachine
 
 
+class Joint(NamedTuple):
+    """What the solver says of packages in one environment."""
+
+    reason: Reason
+    chosen: tuple[FrameworkRow, ...] = ()  # of a set that is known to work
+    against: dict[str, Reason] = {}  # by the label of a build that was passed over
+
+
 def together(
     specs: tuple[Spec, ...], rows: tuple[FrameworkRow, ...], where: TargetMachine, matrix: Matrix
-) -> Reason | None:
+) -> Joint | None:
     """What the solver says of them, or their pins where a build for the CPU was meant; `rows` do alone.
 
     None for one framework, and for what the matrix has no builds of.
@@ -26,11 +35,15 @@ def together(
     if len({spec.name for spec in asked}) < 2:
         return None
     if any(_is_for_the_cpu(row, matrix) for row in rows):
-        return next(iter(_apart(rows)), None)
+        return next(map(Joint, _apart(rows)), None)
+    problem = Problem(asked, where._replace(as_written=True), matrix)
     try:
-        return _solved(Problem(asked, where._replace(as_written=True), matrix), rows)
+        found = solve(problem)
+        reason = _told(problem, found, rows)
     except Uncovered:
         return None
+    passed = {label: one.reason for one in refusals(problem, found) for label in one.builds} if found else {}
+    return Joint(reason, tuple(one.row for one in found.chosen) if found else (), passed)
 
 
 def apart(choices: tuple[tuple[FrameworkRow, ...], ...]) -> Reason | None:
@@ -58,8 +71,7 @@ def _apart(rows: tuple[FrameworkRow, ...]) -> tuple[Reason, ...]:
     return tuple(found)
 
 
-def _solved(problem: Problem, rows: tuple[FrameworkRow, ...]) -> Reason:
-    found = solve(problem)
+def _told(problem: Problem, found: Solution | None, rows: tuple[FrameworkRow, ...]) -> Reason:
     unsure = None if found else solve_unsure(problem)
     if unsure is None and not found and not problem.uncovered:
         pins = _apart(rows)

@@ -13,10 +13,13 @@ from compat.build import (
     compilers_for,
     cpu_in_place_of,
     follows,
+    gpu_packages,
     host_of,
     is_cuda_row,
+    name_of,
     oldest_cuda,
     release_key,
+    required_frameworks,
     serves,
 )
 from compat.load import is_framework
@@ -133,8 +136,9 @@ class _Judged:
         """What it requires and has no build here: a pure wheel is for the platforms of its requirements alone."""
         where = self._where
         pins = self._row.pins if len(self._row.os) > 1 else None  # a wheel of one system was read with what it requires
+        needed = required_frameworks(self._row, self._matrix)
         for name, pin in (pins or {}).items():
-            if not _is_nowhere(name, pin, where.os_family, where.arch, self._matrix):
+            if not (pin or name in needed) or not _is_nowhere(name, pin, where.os_family, where.arch, self._matrix):
                 continue
             missing = absent(name, pin, where, self._matrix)
             if missing is None:
@@ -145,6 +149,15 @@ class _Judged:
             elif where.wants_gpu or not missing.gpu_only:
                 what = f"requires {name}{pin}: {missing.summary}"
                 yield self._say(BAD, what, row_name("platform", "absent", missing), source=missing.source)
+
+    def hosts(self) -> Iterator[Reason]:
+        """What it requires and has no build that works here: what runs on torch needs a torch with code for the card."""
+        where = self._where._replace(python="", names_gpu=False)
+        for name, pin in required_frameworks(self._row, self._matrix).items():
+            against = _against_all(name, pin, where, self._matrix)
+            if against:
+                what = f"requires {name}{pin}: {against.brief}"
+                yield self._say(against.kind, what, *against.rows, source=against.source)
 
     def index(self) -> Iterator[Reason]:
         """Yield the index that serves the build, if pip installs a CPU build from the package index here."""
@@ -289,7 +302,7 @@ class _Judged:
         """Everything about cards and their driver."""
         row = self._row
         cards, cudnn = _kept(self._code, row, _of_cards(self._where.capabilities, self._where.arch, self._matrix))
-        reasons = [*cudnn, *_drives(self._where, self._matrix)]
+        reasons = [*self.hosts(), *cudnn, *_drives(self._where, self._matrix)]
         host = host_of(row, self._matrix)
         if host:
             return [self._say(OK, f"runs on the CUDA of {host}"), *reasons]
@@ -510,11 +523,29 @@ def _kept(look: Callable[[], T], row: FrameworkRow, before: Kept) -> T:
 @lru_cache(maxsize=4096)
 def _is_nowhere(name: str, pin: str, os_family: str, arch: str, matrix: Matrix) -> bool:
     """Whether rows have builds of the releases that a pin admits, and none of them for this platform."""
-    if not (pin and is_framework(name) and matrix.has(name)):
+    if not (is_framework(name) and matrix.has(name)):
         return False
     rows: tuple[FrameworkRow, ...] = matrix.rows(name, "builds")
     admitted = [row for row in rows if overlap((pin, row.versions)) != "no"]
     return bool(admitted) and not any(os_family in row.os and arch in row.arch for row in admitted)
+
+
+@lru_cache(maxsize=1024)
+def _against_all(name: str, pin: str, where: TargetMachine, matrix: Matrix) -> Reason | None:
+    """What is against the newest build of a package that a pin admits; None where one works, or there is none here."""
+    names = (name,) if name in gpu_packages(name) else gpu_packages(name)
+    every = (row for one in names if matrix.has(one) for row in matrix.rows(one, "builds") if row.confidence != "low")
+    here = (row for row in every if where.os_family in row.os and where.arch in row.arch)
+    admitted = [row for row in here if row.build != "cpu" and overlap((pin, row.versions)) != "no"]
+    found: dict[str, Reason] = {}
+    for row in sorted(admitted, key=lambda row: release_key(row.versions), reverse=True):
+        judged = fit(row, where, matrix)
+        if judged.verdict == "yes":
+            return None
+        kind = BAD if judged.verdict == "no" else UNKNOWN
+        against = next(reason for reason in judged.reasons if reason.kind == kind)
+        found.setdefault(kind, against._replace(what=f"{name_of(row)} {against.brief}", short=""))
+    return found.get(UNKNOWN) or found.get(BAD)
 
 
 @lru_cache(maxsize=1024)

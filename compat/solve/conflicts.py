@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 from compat.abi import distribution_limits
 from compat.base.record import NamedTuple
-from compat.build import is_default_build, release_key
+from compat.build import compiles_alone, is_default_build, release_key
 from compat.matrix import Matrix
 from compat.overlap import inside, overlap
 from compat.reason import BAD, OK, UNKNOWN, Reason
@@ -303,12 +303,6 @@ def _extensions(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
         paired = is_default_build(one.row) and is_default_build(host.row)
         if _are_apart(one.row.cuda or "", host.row.cuda or "", paired=paired):
             yield _clash("cuda", BAD, partial(_another_cuda, one, host), [one, host])
-
-
-def compiles_alone(package: str) -> bool:
-    """Whether it compiles with tools that it carries, and what they make runs on the driver: no CUDA is loaded."""
-    traits = traits_of(package)
-    return traits.own_tools and bool(traits.runs_on)
 
 
 def _another_cuda(one: SolveCandidate, host: SolveCandidate) -> str:

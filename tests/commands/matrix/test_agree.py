@@ -34,6 +34,13 @@ DRIVERS = (
     "590",
 )
 PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+PLATFORMS = (
+    *(("--os", "linux"),) * 4,
+    *(("--os", "windows"),) * 2,
+    ("--os", "wsl"),
+    ("--os", "macos"),
+    ("--os", "linux", "--arch", "aarch64"),
+)
 YES, NO, UNKNOWN = 0, 1, 4
 
 # Each was answered in two ways: the words of the question, and the one right answer.
@@ -88,23 +95,17 @@ def test_a_random_question_has_one_answer(seed: int) -> None:
 
 
 def _drawn(seed: int, many: int) -> Iterator[tuple[str, ...]]:
-    """Packages, releases, cards, drivers, Pythons and systems.
+    """Packages of every kind (riders and followers among them), releases, cards, drivers, Pythons and platforms.
 
-    A card or a driver is always named: without, `can` is content with a CPU build, and `solve` is not. None requires
-    torch, or runs on another's GPU code: only `solve` judges what comes along.
+    A card or a driver is always named: without, `can` is content with a CPU build, and `solve` is not.
     """
     draw = random.Random(seed)
-    every = (name for name in products() if is_framework(name))
-    names = sorted(
-        name
-        for name in every
-        if not is_rider(name, MATRIX) and not any("torch" in (row.pins or ()) for row in MATRIX.rows(name, "builds"))
-    )
+    names = sorted(name for name in products() if is_framework(name))
     for _ in range(many):
         name = draw.choice(names)
         exact = [row.versions for row in MATRIX.rows(name, "builds") if row.versions.startswith("==")]
-        words = [name + (draw.choice(exact) if exact and draw.random() < 0.8 else "")]
-        words += ["--os", "windows" if draw.random() < 0.25 else "linux"]
+        words = [name + (draw.choice(exact) if exact and draw.random() < 0.6 else "")]
+        words += draw.choice(PLATFORMS)
         named = draw.choice(({"--gpu": CARDS}, {"--driver": DRIVERS}, {"--gpu": CARDS, "--driver": DRIVERS}))
         words += [word for option, values in named.items() for word in (option, draw.choice(values))]
         words += ["--python", draw.choice(PYTHONS)] if draw.random() < 0.5 else []
