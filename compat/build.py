@@ -183,6 +183,7 @@ def required_frameworks(row: FrameworkRow, matrix: Matrix) -> dict[str, str]:
     Not jax for TensorFlow 2.12: its GPU code comes in distributions that only an extra of it asks for.
     """
     pins, host = row.pins or {}, host_of(row, matrix)
+    host = host or ("" if compiles_alone(row.package) or row.build == "cpu" else traits_of(row.package).runs_on)
     beside = host if matrix.has(host) and is_framework(host) else ""
     names = (name for name in pins if name == host or _brings_cuda(name, matrix))
     return {name: pins.get(name, "") for name in (*names, *filter(None, (beside,))) if name != row.package}

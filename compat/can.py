@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
-from compat.build import backend_needed, covers, gpu_packages, is_cuda_row, name_of, release_key, required_frameworks
+from compat.build import backend_needed, covers, gpu_packages, is_cuda_row, is_default_build, name_of, release_key, required_frameworks
 from compat.cards import GpuCard
 from compat.fit import fit
 from compat.matrix import Matrix, Uncovered, accepts
@@ -127,16 +127,21 @@ def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: TargetMachin
 def _together(
     specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], where: TargetMachine, matrix: Matrix
 ) -> Joint | None:
-    specs = (*specs, *(_hosts(specs, answers, matrix) if where.wants_gpu else ()))
-    if len(specs) < 2 or any(one.verdict == NO for one in answers):
+    is_alone = len(answers) == 1 and any(map(_has_code, answers))
+    hosts = _hosts(specs, answers, matrix) if where.wants_gpu else ()
+    frameworks = {spec.name for spec in specs} - {"cuda", "cudnn"}
+    if len(frameworks) + len(hosts) < 2 or any(one.verdict == NO for one in answers):  # noqa: PLR2004
         return None
     from compat.can_together import Joint, apart, together  # late: the solver is only for several frameworks
 
     if any(one.verdict == UNKNOWN for one in answers):
         pins = apart(tuple(tuple(one.build for one in answer.usable if one.build) for answer in answers))
-        return Joint(pins) if pins else None
+        if pins or not hosts:
+            return Joint(pins) if pins else None
     rows = tuple(one.best.build for one in answers if one.best and one.best.build)
-    return together(specs, rows, where, matrix)
+    joint = together(specs, rows, where._replace(as_written=len(frameworks) > 1), matrix)
+    is_news = joint and (joint.reason.kind == BAD or not (is_alone or any(one.verdict == UNKNOWN for one in answers)))
+    return joint if is_news else None
 
 
 def _taken(spec: Spec, given: CanAnswer, joint: Joint, where: TargetMachine, matrix: Matrix) -> CanAnswer:
@@ -156,12 +161,18 @@ def _with(one: BuildVerdict, joint: Joint) -> tuple[Reason, ...]:
     return (*one.reasons, against) if against and against.kind != OK else one.reasons
 
 
-def _hosts(specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], matrix: Matrix) -> Iterator[Spec]:
+def _has_code(answer: CanAnswer) -> bool:
+    """Whether its build has GPU code of its own: then what it requires besides can only rule it out."""
+    return answer.best is not None and answer.best.build is not None and is_cuda_row(answer.best.build)
+
+
+def _hosts(specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], matrix: Matrix) -> tuple[str, ...]:
     """The packages that were not named and whose GPU code the others run: torch for transformers."""
-    rows = [one.best.build for one in answers if one.best and one.best.build]
+    best = (one.best.build for one in answers if one.best)
+    rows = [row for row in best if row and (is_default_build(row) or not is_cuda_row(row))]
     hosts = dict.fromkeys(host for row in rows for host in required_frameworks(row, matrix))
     hosts |= dict.fromkeys(filter(None, (backend_needed(row, [spec.name for spec in specs]) for row in rows)))
-    return (Spec(host, "", "", ()) for host in hosts if host not in {spec.name for spec in specs})
+    return tuple(host for host in hosts if host not in {spec.name for spec in specs})
 
 
 def with_companions(specs: tuple[Spec, ...], where: TargetMachine, matrix: Matrix) -> TargetMachine:

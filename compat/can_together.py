@@ -29,15 +29,13 @@ def together(
 ) -> Joint | None:
     """What the solver says of them, or their pins where a build for the CPU was meant; `rows` do alone.
 
-    None for one framework, and for what the matrix has no builds of.
+    None for what the matrix has no builds of.
     """
     asked = tuple(spec for spec in specs if spec.name not in {"cuda", "cudnn"})
-    if len({spec.name for spec in asked}) < 2:
-        return None
     if any(_is_for_the_cpu(row, matrix) for row in rows):
         return next(map(Joint, _apart(rows)), None)
-    problem = Problem(asked, where._replace(as_written=True), matrix)
     try:
+        problem = Problem(asked, where, matrix)
         found = solve(problem)
         reason = _told(problem, found, rows)
     except Uncovered:
@@ -73,7 +71,7 @@ def _apart(rows: tuple[FrameworkRow, ...]) -> tuple[Reason, ...]:
 
 def _told(problem: Problem, found: Solution | None, rows: tuple[FrameworkRow, ...]) -> Reason:
     unsure = None if found else solve_unsure(problem)
-    if unsure is None and not found and not problem.uncovered:
+    if unsure is None and not found and not problem.uncovered and not problem.is_open:
         pins = _apart(rows)
         if pins:
             return pins[0]

@@ -151,7 +151,9 @@ class _Judged:
                 yield self._say(BAD, what, row_name("platform", "absent", missing), source=missing.source)
 
     def hosts(self) -> Iterator[Reason]:
-        """What it requires and has no build that works here: what runs on torch needs a torch with code for the card."""
+        """What a build without GPU code of its own runs on and has no build that works here: torch for transformers."""
+        if is_cuda_row(self._row):
+            return
         where = self._where._replace(python="", names_gpu=False)
         for name, pin in required_frameworks(self._row, self._matrix).items():
             against = _against_all(name, pin, where, self._matrix)
@@ -537,6 +539,9 @@ def _against_all(name: str, pin: str, where: TargetMachine, matrix: Matrix) -> R
     every = (row for one in names if matrix.has(one) for row in matrix.rows(one, "builds") if row.confidence != "low")
     here = (row for row in every if where.os_family in row.os and where.arch in row.arch)
     admitted = [row for row in here if row.build != "cpu" and overlap((pin, row.versions)) != "no"]
+    missing = None if admitted else absent(name, pin, where, matrix)
+    if missing:
+        return Reason(BAD, missing.summary, (row_name("platform", "absent", missing),), missing.source)
     found: dict[str, Reason] = {}
     for row in sorted(admitted, key=lambda row: release_key(row.versions), reverse=True):
         judged = fit(row, where, matrix)

@@ -139,7 +139,7 @@ def worst_between(one: Side, other: Side, circumstances: TargetMachine, matrix: 
 
     It says the same as all clashes of the two, and is quick to find. Of builds that are plain.
     """
-    if _differ(one.one_of_several, other.one_of_several) or _differ(one.directories, other.directories):
+    if _are_twins(one, other) or _differ(one.directories, other.directories):
         return BAD
     if _on_another_cuda(one, other) or _on_another_cuda(other, one) or _meet(one, other):
         return BAD
@@ -169,7 +169,8 @@ def _meet(one: Side, other: Side) -> bool:
     """Whether they have a conflict that the matrix knows of."""
     known = (*one.conflicts, *other.conflicts)
     there = one.wants.keys() | other.wants.keys() if known else set()
-    found = (row.when for row in known if row.severity != _HARMLESS and row.when.keys() <= there)
+    there_too = (row for row in known if row.severity != _HARMLESS and row.when.keys() <= there)
+    found = (row.when for row in there_too if not _gives_way(row.when))
     return any(
         all(inside(_asks(name, (one, other)), specifier) == "yes" for name, specifier in when.items()) for when in found
     )
@@ -179,6 +180,16 @@ def unsaid(one: SolveCandidate, other: SolveCandidate) -> Iterator[Conflict]:
     """What the rows of two builds leave open."""
     if one.row.pins is None or other.row.pins is None or "system" in (one.row.libraries, other.row.libraries):
         yield from _unsaid((one, other))
+
+
+def _are_twins(one: Side, other: Side) -> bool:
+    """Whether they bring two distributions of one import package, and neither does for both."""
+    several = one.one_of_several, other.one_of_several
+    pairs = ((several[0][name], several[1][name]) for name in several[0].keys() & several[1].keys())
+    return any(
+        mine != others and not (takes_the_place_of(mine, others) or takes_the_place_of(others, mine))
+        for mine, others in pairs
+    )
 
 
 def _differ(one: dict[str, str], other: dict[str, str]) -> bool:
@@ -278,12 +289,30 @@ def _twins(wanted: Wanted) -> Iterator[Conflict]:
         package = _one_of_several(name)
         if package and any(one.row.package == name or _one_of_several(one.row.package) != package for _, one in wishes):
             imported.setdefault(package, []).append(name)
-    for package, names in imported.items():
+    for package, named in imported.items():
+        names = [name for name in named if not any(takes_the_place_of(other, name) for other in named)]
         if len(names) > 1:
             what = partial(
                 "{} are one import package, {}: they overwrite each other".format, " and ".join(names), package
             )
             yield _clash(package, BAD, what, [wanted[name][0][1] for name in names])
+
+
+def takes_the_place_of(chosen: str, required: str) -> bool:
+    """Whether a distribution with GPU code does for those who require the one for the CPU.
+
+    pip installs both, so it must be installed last, after the other is removed: onnxruntime-gpu over onnxruntime.
+    """
+    package = _one_of_several(chosen)
+    gpu = traits_of(chosen).gpu
+    return bool(package) and package == _one_of_several(required) and chosen in gpu and required not in gpu
+
+
+def displaced(chosen: Sequence[SolveCandidate]) -> dict[str, str]:
+    """The distributions that are required and must give way, each with what takes its place."""
+    names, wanted = {one.row.package for one in chosen}, _wanted(chosen)
+    pairs = ((name, other) for name in wanted.keys() - names for other in sorted(names))
+    return {name: other for name, other in sorted(pairs) if takes_the_place_of(other, name)}
 
 
 @lru_cache(maxsize=4096)
@@ -399,7 +428,7 @@ def pins_to_add(
 def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Conflict]:
     """Conflicts that the matrix knows of, where all the distributions they name are there."""
     for row in matrix.conflicts():
-        if not row.when.keys() <= wanted.keys() or row.severity == _HARMLESS:
+        if not row.when.keys() <= wanted.keys() or row.severity == _HARMLESS or _gives_way(row.when):
             continue
         answer = _holds(row, wanted)
         if answer == "no":
@@ -408,6 +437,12 @@ def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Conflict]:
         kind, doubt = (BAD, "") if answer == "yes" else (UNKNOWN, "in some of the versions that they admit: ")
         tell = partial(_reason, kind, f"{doubt}{row.summary}", owners, row.source, f"conflicts.known[{row.id}]")
         yield Conflict(row.id, kind, tell, lasts=kind == BAD)
+
+
+def _gives_way(names: Iterable[str]) -> bool:
+    """Whether one of two twins takes the other's place: then they are not both there."""
+    two = tuple(names)
+    return len(two) == 2 and (takes_the_place_of(two[0], two[1]) or takes_the_place_of(two[1], two[0]))  # noqa: PLR2004
 
 
 def _holds(row: ConflictRow, wanted: Wanted) -> str:
@@ -424,6 +459,7 @@ def remarks(chosen: Sequence[SolveCandidate], matrix: Matrix) -> tuple[str, ...]
     harmless = [row for row in matrix.conflicts() if row.severity == _HARMLESS and _holds(row, wanted) == "yes"]
     return (
         *(f"{row.summary}: {row.remedy}" for row in harmless),
+        *(f"{name}, the build for the CPU, comes along: remove it and reinstall {other}, as below" for name, other in displaced(chosen).items()),
         *(f"{one.label} {from_system(one.row)}" for one in chosen if one.row.libraries == "system" and one.row.cuda),
     )
 

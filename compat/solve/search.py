@@ -17,8 +17,9 @@ from operator import or_
 from compat.base.record import NamedTuple
 from compat.build import backend_needed
 from compat.matrix import Matrix
+from compat.overlap import overlap
 from compat.platform import usual_python
-from compat.reason import BAD, UNKNOWN, Reason
+from compat.reason import BAD, NO, UNKNOWN, Reason
 from compat.solve.candidates import Key, SolveCandidate, candidates, newer_elsewhere
 from compat.solve.conflicts import (
     Conflict,
@@ -91,6 +92,16 @@ class Problem:
     def uncovered(self) -> tuple[Spec, ...]:
         """What was asked for and no row speaks of there: a set without it is not known not to exist."""
         return tuple(one for one in self.asked if not self.found[one.name])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a build of the one package asked for requires releases of another of which no row speaks here."""
+        if len({spec.name for spec in self.asked}) > 1:
+            return False
+        asked = (one for spec in self.asked for one in self.found[spec.name] if one.verdict != NO)
+        pins = ((name, (one.row.pins or {}).get(name, "")) for one in asked for name in one.beside)
+        needed = ((pin, self.found[name]) for name, pin in set(pins) if name in self.required)
+        return any(all(overlap((pin, each.versions)) == NO for each in found) for pin, found in needed)
 
     def _add(self, wanted: Sequence[Spec]) -> None:
         for spec in wanted:
