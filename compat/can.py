@@ -140,8 +140,11 @@ def _together(
             return Joint(pins) if pins else None
     rows = tuple(one.best.build for one in answers if one.best and one.best.build)
     joint = together(specs, rows, where._replace(as_written=len(frameworks) > 1), matrix)
-    is_news = joint and (joint.reason.kind == BAD or not (is_alone or any(one.verdict == UNKNOWN for one in answers)))
-    return joint if is_news else None
+    if joint is None or joint.reason.kind == BAD:
+        return joint
+    own = {row_name(row.package, "builds", row) for row in rows}
+    is_said = is_alone and own.isdisjoint(joint.reason.rows)  # its own code was judged
+    return None if is_said or any(one.verdict == UNKNOWN for one in answers) else joint
 
 
 def _taken(spec: Spec, given: CanAnswer, joint: Joint, where: TargetMachine, matrix: Matrix) -> CanAnswer:

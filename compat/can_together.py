@@ -79,7 +79,9 @@ def _told(problem: Problem, found: Solution | None, rows: tuple[FrameworkRow, ..
         what = "no builds of these go together" + (f": {why.what}" if why else "")
         return Reason(BAD, what, why.rows if why else (), why.source if why else "")
     solution = found or unsure
-    doubt = next((one for one in unsure.doubts if len(one.rows) > 1), None) if unsure else None  # of one alone: as said
+    alone = len({spec.name for spec in problem.asked}) == 1  # then all that is in doubt is news
+    doubts = unsure.doubts if unsure else ()
+    doubt = next((one for one in doubts if alone or len(one.rows) > 1), None)  # else what is of one alone is said
     if unsure and not doubt:  # only here is a doubt about a package shown that the solver adds
         asked = {row.package for row in rows}
         added = (one.fit.reasons for one in unsure.chosen if one.row.package not in asked and one.verdict != YES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import permutations
 
 from compat.abi import distribution_limits
 from compat.base.record import NamedTuple
@@ -169,8 +170,8 @@ def _meet(one: Side, other: Side) -> bool:
     """Whether they have a conflict that the matrix knows of."""
     known = (*one.conflicts, *other.conflicts)
     there = one.wants.keys() | other.wants.keys() if known else set()
-    there_too = (row for row in known if row.severity != _HARMLESS and row.when.keys() <= there)
-    found = (row.when for row in there_too if not _gives_way(row.when))
+    found = (row.when for row in known if row.severity != _HARMLESS and row.when.keys() <= there)
+    found = (when for when in found if not any(_yields(one, other, *two) for two in permutations(when, 2)))
     return any(
         all(inside(_asks(name, (one, other)), specifier) == "yes" for name, specifier in when.items()) for when in found
     )
@@ -184,12 +185,17 @@ def unsaid(one: SolveCandidate, other: SolveCandidate) -> Iterator[Conflict]:
 
 def _are_twins(one: Side, other: Side) -> bool:
     """Whether they bring two distributions of one import package, and neither does for both."""
-    several = one.one_of_several, other.one_of_several
-    pairs = ((several[0][name], several[1][name]) for name in several[0].keys() & several[1].keys())
+    both = one.one_of_several.keys() & other.one_of_several.keys()
+    pairs = ((one.one_of_several[name], other.one_of_several[name]) for name in both)
     return any(
-        mine != others and not (takes_the_place_of(mine, others) or takes_the_place_of(others, mine))
+        mine != others and not (_yields(one, other, mine, others) or _yields(one, other, others, mine))
         for mine, others in pairs
     )
+
+
+def _yields(one: Side, other: Side, name: str, chosen: str) -> bool:
+    """The same as `_gives_way`, of sides that are not held."""
+    return name not in {one.package, other.package} and takes_the_place_of(chosen, name)
 
 
 def _differ(one: dict[str, str], other: dict[str, str]) -> bool:
@@ -290,7 +296,7 @@ def _twins(wanted: Wanted) -> Iterator[Conflict]:
         if package and any(one.row.package == name or _one_of_several(one.row.package) != package for _, one in wishes):
             imported.setdefault(package, []).append(name)
     for package, named in imported.items():
-        names = [name for name in named if not any(takes_the_place_of(other, name) for other in named)]
+        names = [name for name in named if not any(_gives_way(name, other, wanted) for other in named)]
         if len(names) > 1:
             what = partial(
                 "{} are one import package, {}: they overwrite each other".format, " and ".join(names), package
@@ -428,7 +434,9 @@ def pins_to_add(
 def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Conflict]:
     """Conflicts that the matrix knows of, where all the distributions they name are there."""
     for row in matrix.conflicts():
-        if not row.when.keys() <= wanted.keys() or row.severity == _HARMLESS or _gives_way(row.when):
+        if not row.when.keys() <= wanted.keys() or row.severity == _HARMLESS:
+            continue
+        if any(_gives_way(name, other, wanted) for name, other in permutations(row.when, 2)):
             continue
         answer = _holds(row, wanted)
         if answer == "no":
@@ -439,10 +447,10 @@ def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Conflict]:
         yield Conflict(row.id, kind, tell, lasts=kind == BAD)
 
 
-def _gives_way(names: Iterable[str]) -> bool:
-    """Whether one of two twins takes the other's place: then they are not both there."""
-    two = tuple(names)
-    return len(two) == 2 and (takes_the_place_of(two[0], two[1]) or takes_the_place_of(two[1], two[0]))  # noqa: PLR2004
+def _gives_way(name: str, other: str, wanted: Wanted) -> bool:
+    """Whether a distribution that others only require is removed for one that was chosen."""
+    is_only_required = all(not one.held and one.row.package != name for _, one in wanted[name])
+    return is_only_required and takes_the_place_of(other, name)
 
 
 def _holds(row: ConflictRow, wanted: Wanted) -> str:
