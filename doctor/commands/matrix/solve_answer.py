@@ -229,10 +229,15 @@ def _requirements(chosen: tuple[SolveCandidate, ...]) -> Iterator[str]:
         yield f"{requirement(one)}+{build}" if build else requirement(one)
 
 
+def requirements_of(solution: Solution) -> tuple[str, ...]:
+    """Everything that is asked of an installer, at once."""
+    return tuple(dict.fromkeys((*_requirements(solution.chosen), *solution.pins)))
+
+
 def _commands(tool: str, solution: Solution, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
     target = _target(tool, where)
-    wanted = dict.fromkeys((*_requirements(solution.chosen), *solution.pins))
-    needs: list[Need] = [CreateEnvironment(_FOLDER, solution.python), ChangePackages(tuple(wanted), target.python)]
+    wanted = requirements_of(solution)
+    needs: list[Need] = [CreateEnvironment(_FOLDER, solution.python), ChangePackages(wanted, target.python)]
     lines = [line for need in needs for line in commands(plan_for(need, target, matrix), target)]
     for name, other in displaced(solution.chosen).items():
         releases = {one.row.package: one.versions for one in solution.chosen}
