@@ -8,7 +8,16 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
-from compat.build import backend_needed, covers, gpu_packages, is_cuda_row, is_default_build, name_of, release_key, required_frameworks
+from compat.build import (
+    backend_needed,
+    covers,
+    gpu_packages,
+    is_cuda_row,
+    is_default_build,
+    name_of,
+    release_key,
+    required_frameworks,
+)
 from compat.cards import GpuCard
 from compat.fit import fit
 from compat.matrix import Matrix, Uncovered, accepts

@@ -215,6 +215,7 @@ class _Judged:
         """A wheel for this Python."""
         wanted, published = self._where.python, self._row.python
         if not wanted:
+            yield from self._on_no_python()
             return
         if published is None:
             newest = _newest_python(self._row.package, release_key(self._row.versions), self._matrix)
@@ -230,6 +231,21 @@ class _Judged:
         else:
             what = f"no wheel for Python {wanted}, only for {', '.join(published)}"
             yield self._doubted("python", self._say(BAD, what))
+
+    def _on_no_python(self) -> Iterator[Reason]:
+        """A limit that leaves none of the Pythons that it has wheels for."""
+        from compat.abi import abi_limits  # late: a plain check asks for none
+
+        published = self._row.python
+        limits = [one for one in abi_limits(self._row, self._row.versions, self._matrix) if one.on == "python"]
+        if (
+            limits
+            and published
+            and not any(all(accepts(one.specifier, python.rstrip("t")) for one in limits) for python in published)
+        ):
+            row = limits[0].row
+            what = f"{row.effect}, for any of its Pythons"
+            yield self._say(BAD, what, row_name("conflicts", "abi", row), source=row.source)
 
     def glibc(self) -> Iterator[Reason]:
         """The C library that the wheel's manylinux tag asks for (PEP 600)."""

@@ -467,7 +467,10 @@ def remarks(chosen: Sequence[SolveCandidate], matrix: Matrix) -> tuple[str, ...]
     harmless = [row for row in matrix.conflicts() if row.severity == _HARMLESS and _holds(row, wanted) == "yes"]
     return (
         *(f"{row.summary}: {row.remedy}" for row in harmless),
-        *(f"{name}, the build for the CPU, comes along: remove it and reinstall {other}, as below" for name, other in displaced(chosen).items()),
+        *(
+            f"{name}, the build for the CPU, comes along: remove it and reinstall {other}, as below"
+            for name, other in displaced(chosen).items()
+        ),
         *(f"{one.label} {from_system(one.row)}" for one in chosen if one.row.libraries == "system" and one.row.cuda),
     )
 

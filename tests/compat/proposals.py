@@ -30,7 +30,7 @@ from compat.target import TargetMachine
 from compat.traits import module_of, traits_of
 from doctor.commands.matrix.solve import SolveRequest, place_of
 from doctor.commands.matrix.solve_answer import answer, requirements_of
-from tests.compat.resolver import resolve, versions_of
+from tests.compat.resolver import versions_of
 
 MATRIX = Matrix()
 ERAS = (  # a card, the drivers that its machines have, Pythons; "" for what nobody said
@@ -52,6 +52,7 @@ _PLATFORM_TAGS = {
     ("windows", "x86_64"): "x86_64-pc-windows-msvc",
 }
 _NEEDS_LIBRARIES = ("torch", "vllm", "xformers", "paddlepaddle", "paddlepaddle-gpu", "cudf", "mxnet")  # to be imported
+_BUILT_AT_MOST = 12
 _MODULES = {"flashinfer-python": "flashinfer", "dm-haiku": "haiku", "jax-plugin": "jax", "optimum": "optimum"}
 
 
@@ -108,14 +109,27 @@ def proposals(count: int, first: int) -> Iterator[Proposal]:
 
 
 def resolved(one: Proposal) -> str:
-    """What uv says against a set; "" where it takes it."""
-    return resolve(list(one.requirements), one.python, _PLATFORM_TAGS[one.where.os_family, one.where.arch])
+    """What uv says against a set; "" where it takes it. What is served as sources only is built, as pip does."""
+    command = [_uv(), "pip", "compile", "-", "-q", "--no-header", "--no-annotate", "--only-binary", ":all:"]
+    command += ["--python-version", one.python, "--python-platform"]
+    command += [_PLATFORM_TAGS[one.where.os_family, one.where.arch], "--no-python-downloads"]
+    command += ["--python", _python(one.python) or sys.executable]
+    for _ in range(_BUILT_AT_MOST):
+        done = subprocess.run(command, input="\n".join(one.requirements), capture_output=True, text=True, timeout=900)
+        said = " ".join(done.stderr.split())
+        built = set(re.findall(r"Because (?:all versions of )?([\w.-]+)[\w.=<>,]* ha(?:s|ve) no usable wheels", said))
+        if done.returncode == 0 or not built:
+            break
+        command += [f"--no-binary={name}" for name in sorted(built)]
+    return said[-400:] if done.returncode else ""
 
 
 def importable(found: list[Proposal]) -> Iterator[Proposal]:
     """Those for this platform whose Python is here, a package that no other one has first."""
     seen: Counter[str] = Counter()
-    here = [one for one in found if (one.where.os_family, one.where.arch) == ("linux", "x86_64") and _python(one.python)]
+    here = [
+        one for one in found if (one.where.os_family, one.where.arch) == ("linux", "x86_64") and _python(one.python)
+    ]
     while here:
         best = min(here, key=lambda one: min(seen[name] for name in one.names))
         here.remove(best)

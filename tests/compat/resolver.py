@@ -174,11 +174,11 @@ def as_requirement(spec: str) -> str:
     return spec.replace("tensorflow", "tensorflow[and-cuda]") if name == "tensorflow" else spec
 
 
-def resolve(requirements: list[str], python: str, platform: str = "x86_64-manylinux_2_40") -> str:
+def resolve(requirements: list[str], python: str) -> str:
     """ "" where the resolver takes these together from wheels, else its complaint."""
     uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
     command = [uv, "pip", "compile", "-", "--quiet", "--no-header", "--only-binary", ":all:", "--no-annotate"]
-    command += ["--python-version", python.rstrip("t"), "--python-platform", platform]
+    command += ["--python-version", python.rstrip("t"), "--python-platform", "x86_64-manylinux_2_40"]
     command += ["--no-python-downloads"]  # whichever is here builds what must be built
     for _ in range(_BUILT_AT_MOST):
         done = subprocess.run(command, input="\n".join(requirements), capture_output=True, text=True, timeout=600)

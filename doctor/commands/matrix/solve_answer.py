@@ -93,7 +93,9 @@ def _answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswe
     apart = [
         one for one in problem.uncovered if one.name in alone and alone[one.name].verdict == YES
     ]  # no release is both
-    unsure = found or problem.is_open or (not apart and NO not in verdicts and (problem.uncovered or UNKNOWN in verdicts))
+    unsure = (
+        found or problem.is_open or (not apart and NO not in verdicts and (problem.uncovered or UNKNOWN in verdicts))
+    )
     verdict = YES if sure else UNKNOWN if unsure else NO
     apart_solutions = () if sure else _each_alone(problem)
     return SolveAnswer(
