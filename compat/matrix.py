@@ -168,6 +168,8 @@ class Matrix:
 
     def driver_floor(self, cuda: CudaVersion, os_family: str) -> DriverRelease:
         """The oldest driver on which programs built with this CUDA start; raises Uncovered."""
+        if os_family not in {"linux", "windows"}:
+            raise Uncovered(f"the oldest driver for CUDA {cuda} on {os_family}")
         floor: DriverRelease = known(self.toolkit(cuda), f"driver_floor_{os_family}")
         return floor
 

@@ -324,6 +324,7 @@ class TraitsRow(NamedTuple):
     read_on: str
     confidence: str
     note: str
+    backends: tuple[str, ...] = ()  # packages of which it needs one that no metadata asks for; its default first
 
 
 class ConflictRow(NamedTuple):

@@ -107,12 +107,13 @@ def _of(found: Solution, name: str, where: TargetMachine, matrix: Matrix) -> Sol
 
 
 def _from_an_index(found: Solution, own: SolveCandidate, where: TargetMachine, matrix: Matrix) -> Iterator[str]:
-    """Yield the builds that must come along by name: pip would bring a CPU build of them here."""
+    """Yield the builds that must come along by name: pip would bring a CPU build of them here, or none."""
     for one in found.chosen:
         release = first_release(one.row.versions)
         if one is own or one.held:
             continue
-        if cpu_in_place_of(one.row, release, where.os_family, where.arch, matrix):
+        is_unasked = own.requires(one.asked) and one.asked not in (own.row.pins or {})  # by its metadata
+        if is_unasked or cpu_in_place_of(one.row, release, where.os_family, where.arch, matrix):
             yield requirement_of(one.row, one.versions)
 
 
