@@ -56,6 +56,15 @@ class Candidate(NamedTuple):
         return isinstance(self.need, InstallToolkit) and self.need.by == "runfile"
 
     @property
+    def brings_system_cuda(self) -> bool:
+        """Whether it installs CUDA or cuDNN for the whole machine, as root."""
+        if not isinstance(self.need, (InstallCudnn, InstallToolkit)):
+            return False
+        from doctor.prescribe.rootless import takes_root  # late: few remedies are one
+
+        return takes_root(self.plan)
+
+    @property
     def has_no_effects(self) -> bool:
         """Whether its method does not say what it brings about."""
         return self.plan.effects is None

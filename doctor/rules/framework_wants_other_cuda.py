@@ -238,9 +238,9 @@ def _plain(specifier: str) -> str:
 
 
 def _needs(framework: Framework, row: FrameworkRow, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
-    """Its own extra with the wheels, where it has one; and a toolkit of the version it needs.
+    """Its own extra with the wheels, else the wheels of what it lacks; and a toolkit of the version it needs.
 
-    Where it comes with another package and asks for no more than one wheel brings, that is nearer than a toolkit.
+    A CUDA of the system's comes last: it needs root, and more of the machine changes.
     """
     toolkit = InstallToolkit(known(row, "cuda"))
     if framework.package.endswith("-plugin"):
@@ -248,9 +248,8 @@ def _needs(framework: Framework, row: FrameworkRow, facts: Facts, matrix: Matrix
     if is_extra_for_libraries(framework) and row.pins:
         python = environment_of(framework, facts).interpreter
         return InstallPackage(framework.package, f"=={framework.version}", python), toolkit
-    lost = tuple(one for one in _asked(framework, facts) if one.missing) if _is_asked_by_others(framework) else ()
-    wheels = wheels_for(lost, framework, facts, matrix) if lost else ()
-    return (*(one for one in wheels if len(one.install) == 1), toolkit)
+    lost = tuple(one for one in _asked(framework, facts) if one.missing and isinstance(one.intended, Unseen))
+    return (*(wheels_for(lost, framework, facts, matrix) if lost else ()), toolkit)
 
 
 RULE = Rule(FRAMEWORKS, check)

@@ -216,7 +216,9 @@ def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Mat
     if len({row.wheel for row in rows}) > 1:
         cuda = known_cuda(framework, facts, matrix)
         rows = tuple(row for row in rows if cuda and accepts(row.cuda, cuda))
-    return rows[0].wheel if rows else ""
+    if not rows or not rows[0].wheel or "-cu1" in rows[0].wheel:
+        return rows[0].wheel if rows else ""
+    return f"{rows[0].wheel}=={soname.rpartition('.')[2]}.*"  # from CUDA 13 on the wheel has the number of the SONAME
 
 
 def wheels_beside_cuda(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
