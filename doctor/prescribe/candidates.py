@@ -56,15 +56,6 @@ class Candidate(NamedTuple):
         return isinstance(self.need, InstallToolkit) and self.need.by == "runfile"
 
     @property
-    def brings_system_cuda(self) -> bool:
-        """Whether it installs CUDA or cuDNN for the whole machine, as root."""
-        if not isinstance(self.need, (InstallCudnn, InstallToolkit)):
-            return False
-        from doctor.prescribe.rootless import takes_root  # late: few remedies are one
-
-        return takes_root(self.plan)
-
-    @property
     def has_no_effects(self) -> bool:
         """Whether its method does not say what it brings about."""
         return self.plan.effects is None
@@ -115,11 +106,13 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
         yield from _pasted_instead(answer, need, facts, matrix)  # no package is known for this distribution
         yield usual
         return
+    from doctor.prescribe.rootless import instead, said_first, takes_root  # late: few needs come this far
+
     if usual.target.may_be_root:
+        if isinstance(need, InstallCudnn) and not need.directory and takes_root(usual.plan):
+            yield from _made(instead(answer, need, facts, matrix), facts, matrix)
         yield usual
         return
-    from doctor.prescribe.rootless import instead, said_first, takes_root  # late: most users can be root
-
     if not takes_root(usual.plan):
         yield usual
         return
@@ -128,12 +121,15 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
 
 
 def _pasted_instead(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
-    """An archive, or wheels, where no package serves."""
+    """Wheels or an archive, where no package serves; an archive first where a directory is named."""
     from doctor.prescribe.archives import archived, by_installer  # late: most needs are served
     from doctor.prescribe.rootless import instead
 
-    others = instead(answer, need, facts, matrix)
-    yield from _made(chain(archived(need, facts, matrix), others, by_installer(need, facts)), facts, matrix)
+    archives, others = archived(need, facts, matrix), instead(answer, need, facts, matrix)
+    first = (
+        chain(others, archives) if isinstance(need, InstallCudnn) and not need.directory else chain(archives, others)
+    )
+    yield from _made(chain(first, by_installer(need, facts)), facts, matrix)
 
 
 def _made(ways: Iterator[tuple[Need, ...]], facts: Facts, matrix: Matrix) -> Iterator[Candidate]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
-from compat.need import AssignVariable, Need
+from compat.need import AssignVariable, InstallDriver, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Remedy
@@ -57,7 +57,7 @@ class _Prescription:
     def remedies(self) -> Iterator[Remedy]:
         """Those that are proven, then what only a person can do; in words what stands in the way of all.
 
-        No CUDA of the system's is offered where something that needs no root serves.
+        Nothing but a driver is offered that needs root, where something before it needs none.
         """
         from doctor.prescribe.rootless import takes_root  # late: only what is wrong has remedies
 
@@ -69,11 +69,11 @@ class _Prescription:
             done = {*(one.plan.effects or ())}
             if one.is_advice or given == _OFFERED_AT_MOST or any(each <= done for each in enough):
                 continue
-            if without_root and one.brings_system_cuda:
-                continue
             remedy, why = (self._remedy(one), "") if one.has_no_effects else self._proven(one)
             refused = refused or why
             if remedy and self._does_more(remedy, one, tried, enough):
+                continue
+            if remedy and without_root and takes_root(remedy.plan) and not isinstance(one.need, InstallDriver):
                 continue
             if remedy:
                 given += 1

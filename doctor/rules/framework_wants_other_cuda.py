@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from compat.base.record import NamedTuple
-from compat.build import covers, library_sources, name_of
+from compat.build import covers, library_sources, name_of, release_key
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import ChangePackages, InstallPackage, InstallToolkit, Need
 from compat.overlap import NO, overlap
@@ -172,7 +172,7 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
         f"{framework.label} needs CUDA {_plain(wanted)}, and this machine has {here or 'none'}{advice}",
         *_in_order(
             _needs(framework, build_row(framework, facts, matrix), facts, matrix),
-            tuple(_need_of(row, framework, facts) for row in rows),
+            rows,
             framework,
             facts,
         ),
@@ -213,17 +213,21 @@ def _is_beside(framework: Framework, environment: Environment) -> bool:
     return any(isinstance(one.cuda, Seen) for one in others) and bool(_wheels(environment))
 
 
-def _in_order(own: tuple[Need, ...], fitting: tuple[Need, ...], framework: Framework, facts: Facts) -> tuple[Need, ...]:
+def _in_order(
+    own: tuple[Need, ...], rows: tuple[FrameworkRow, ...], framework: Framework, facts: Facts
+) -> tuple[Need, ...]:
     """The build for the CUDA that is here first where a framework beside it has that CUDA from its wheels.
 
-    So it does where another package asked for the framework: nobody chose its release, and the newest comes first; and
-    where the same release has a build of another name for the CUDA that is here: cupy-cuda12x for cupy-cuda11x.
+    So it does where another package asked for the framework: nobody chose its release, and the newest comes first;
+    where the same release has a build of another name for the CUDA that is here: cupy-cuda12x for cupy-cuda11x; and
+    where that build is a newer release, before wheels of an older CUDA.
     """
+    fitting = tuple(_need_of(row, framework, facts) for row in rows)
     replaces = any(isinstance(one, ChangePackages) and one.remove == (framework.package,) for one in fitting[:1])
-    if _is_asked_by_others(framework) or replaces:
-        return (*fitting, *own)
+    newer = any(release_key(row.versions) > release_key(framework.version) for row in rows[:1])
     beside = _is_beside(framework, environment_of(framework, facts))
-    return (*fitting, *own) if beside else (*own, *fitting)
+    first = _is_asked_by_others(framework) or replaces or beside or (newer and isinstance(own[0], ChangePackages))
+    return (*fitting, *own) if first else (*own, *fitting)
 
 
 def _is_asked_by_others(framework: Framework) -> bool:
@@ -240,7 +244,8 @@ def _plain(specifier: str) -> str:
 def _needs(framework: Framework, row: FrameworkRow, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
     """Its own extra with the wheels, else the wheels of what it lacks; and a toolkit of the version it needs.
 
-    A CUDA of the system's comes last: it needs root, and more of the machine changes.
+    A CUDA of the system's comes last: it needs root, and more of the machine changes. Wheels of two CUDA releases do
+    not go into one environment.
     """
     toolkit = InstallToolkit(known(row, "cuda"))
     if framework.package.endswith("-plugin"):
@@ -249,7 +254,9 @@ def _needs(framework: Framework, row: FrameworkRow, facts: Facts, matrix: Matrix
         python = environment_of(framework, facts).interpreter
         return InstallPackage(framework.package, f"=={framework.version}", python), toolkit
     lost = tuple(one for one in _asked(framework, facts) if one.missing and isinstance(one.intended, Unseen))
-    return (*(wheels_for(lost, framework, facts, matrix) if lost else ()), toolkit)
+    if not lost or (_wheels(environment_of(framework, facts)) and not _is_asked_by_others(framework)):
+        return (toolkit,)
+    return (*wheels_for(lost, framework, facts, matrix), toolkit)
 
 
 RULE = Rule(FRAMEWORKS, check)
