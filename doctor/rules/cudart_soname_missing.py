@@ -20,6 +20,7 @@ from doctor.rules.shared.cuda_libraries import (
     need_use,
     not_found,
     of_own_cuda,
+    own_extra,
     predicted,
     stops_import,
     toolkit_for,
@@ -99,13 +100,13 @@ def _needs(
 
     Wheels need no root, and change this environment only.
     """
-    wheels = wheels_for(missing, framework, facts, matrix)
+    extra, wheels = own_extra(framework, facts, matrix), wheels_for(missing, framework, facts, matrix)
     if cudnn:
         wheels = tuple(one._replace(install=tuple(dict.fromkeys((*one.install, cudnn)))) for one in wheels)
     is_by_wheels = wheels and absent_pins(framework, facts, matrix)  # which it requires all the same
     toolkit = () if is_by_wheels else toolkit_for(missing[0].soname, framework, facts, matrix)
     here = tuple(one for one in toolkit if isinstance(one, AssignVariable))
-    both = tuple(dict.fromkeys((*here, *wheels, *toolkit)))
+    both = tuple(dict.fromkeys((*here, *(extra or wheels), *toolkit)))
     return both or (Advice(_in_words(missing[0].soname, framework, facts, matrix)),)
 
 

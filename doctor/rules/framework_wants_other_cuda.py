@@ -22,6 +22,7 @@ from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.builds import (
     build_row,
     cuda_need_of,
+    finds_wheels,
     installed,
     is_extra_for_libraries,
     nearest_and_newest,
@@ -29,8 +30,9 @@ from doctor.rules.shared.builds import (
     need_own_cuda,
     other_builds,
     platform_of,
+    preload,
 )
-from doctor.rules.shared.cuda_libraries import names_of, predicted, wheels_for
+from doctor.rules.shared.cuda_libraries import names_of, own_extra, predicted, wheels_for
 from doctor.rules.shared.dlls import astray, if_known, nowhere
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
@@ -220,13 +222,14 @@ def _in_order(
 
     So it does where another package asked for the framework: nobody chose its release, and the newest comes first;
     where the same release has a build of another name for the CUDA that is here: cupy-cuda12x for cupy-cuda11x; and
-    where that build is a newer release, before wheels of an older CUDA.
+    where that build is a newer release, before wheels of an older CUDA that no process finds by itself.
     """
     fitting = tuple(_need_of(row, framework, facts) for row in rows)
     replaces = any(isinstance(one, ChangePackages) and one.remove == (framework.package,) for one in fitting[:1])
     newer = any(release_key(row.versions) > release_key(framework.version) for row in rows[:1])
     beside = _is_beside(framework, environment_of(framework, facts))
-    first = _is_asked_by_others(framework) or replaces or beside or (newer and isinstance(own[0], ChangePackages))
+    newer = newer and isinstance(own[0], ChangePackages) and not (finds_wheels(framework) or preload(framework))
+    first = _is_asked_by_others(framework) or replaces or beside or newer
     return (*fitting, *own) if first else (*own, *fitting)
 
 
@@ -256,7 +259,7 @@ def _needs(framework: Framework, row: FrameworkRow, facts: Facts, matrix: Matrix
     lost = tuple(one for one in _asked(framework, facts) if one.missing and isinstance(one.intended, Unseen))
     if not lost or (_wheels(environment_of(framework, facts)) and not _is_asked_by_others(framework)):
         return (toolkit,)
-    return (*wheels_for(lost, framework, facts, matrix), toolkit)
+    return (*(own_extra(framework, facts, matrix) or wheels_for(lost, framework, facts, matrix)), toolkit)
 
 
 RULE = Rule(FRAMEWORKS, check)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.matrix import accepts
-from compat.need import AssignVariable, ChangePackages, DropFromPath, InstallToolkit, as_json
+from compat.need import AssignVariable, ChangePackages, DropFromPath, InstallPackage, InstallToolkit, as_json
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Variable
@@ -108,8 +108,8 @@ def test_wheels_come_before_a_second_cuda_and_a_toolkit_that_is_here_before_both
     alone = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcurand.so.10")))
     in_a_wheel = lost(ORT, "libcublas.so.12", intended=seen(own("libcublas.so.12")))
     beside = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcurand.so.10"), in_a_wheel))
-    assert [as_json(one).product for one in alone.needs] == ["variable", "wheels", "cuda"]
-    assert [as_json(one).product for one in beside.needs] == ["wheels", "cuda"]
+    assert [as_json(one).product for one in alone.needs] == ["variable", "onnxruntime-gpu", "cuda"]
+    assert [as_json(one).product for one in beside.needs] == ["onnxruntime-gpu", "cuda"]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -187,9 +187,7 @@ def test_a_provider_that_lacks_cublas_gets_cudnn_in_the_same_command(copies: Any
     """It cannot be loaded without cuBLAS, so that nothing asks for cuDNN yet."""
     facts = on(ORT_13, lost(ORT_13, "libcublas.so.13"), lost(ORT_13, "libcurand.so.10"), cudnn=seen(copies))
     found = answer("cudart-soname-missing", facts)
-    assert as_json(found.needs[0]).product == "wheels"
-    cudnn = ("nvidia-cudnn-cu13~=9.0",) if with_cudnn else ()
-    assert found.needs[0].install == ("nvidia-cublas==13.*", "nvidia-curand~=10.0", *cudnn)  # type: ignore[attr-defined]
+    assert found.needs[0] == InstallPackage("onnxruntime-gpu", "==1.31.1", f"{VENV}/bin/python")  # with its extra
     assert (Symptom("cudnn-missing", ORT_13.label) in found.explains) is with_cudnn
 
 
@@ -478,8 +476,7 @@ def test_cudnn_comes_with_the_libraries_that_its_extra_would_have_brought(*, cud
     cudnn = lost(ORT, "libcudnn.so.9") if cudnn_lacks else told(ORT, "libcudnn.so.9")
     facts = on(ORT, in_a_wheel, lost(ORT, "libcublas.so.12"), cudnn)
     found = answer("cudart-soname-missing", facts)
-    assert as_json(found.needs[0]).spec.startswith("nvidia-cublas-cu12")
-    assert ("nvidia-cudnn-cu12" in as_json(found.needs[0]).spec) is cudnn_lacks
+    assert found.needs[0] == InstallPackage("onnxruntime-gpu", "==1.22.0", f"{VENV}/bin/python")
     assert (Symptom("cudnn-missing", ORT.label) in found.explains) is cudnn_lacks
 
 

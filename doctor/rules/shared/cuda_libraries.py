@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import AssignVariable, ChangePackages, InstallToolkit, Need
+from compat.need import AssignVariable, ChangePackages, InstallPackage, InstallToolkit, Need
 from compat.row import LibraryRow
 from compat.traits import is_for_gpus, traits_of
 from compat.version import CudaVersion
@@ -125,6 +125,14 @@ def is_wheel(framework: Framework, facts: Facts) -> bool:
     """Whether a framework was installed by pip, not by conda."""
     found = distribution_of(framework, facts)
     return found is not None and found.kind == "wheel"
+
+
+def own_extra(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[InstallPackage, ...]:
+    """The framework itself with the extra that brings CUDA's wheels, onnxruntime-gpu[cuda,cudnn]; () without one."""
+    named = traits_of(framework.package).asked_as.get(framework.package, "").startswith(f"{framework.package}[")
+    brings = (one.optional and one.name.startswith("nvidia-") for one in pins_of(framework, facts, matrix))
+    python = environment_of(framework, facts).interpreter
+    return (InstallPackage(framework.package, f"=={framework.version}", python),) if named and any(brings) else ()
 
 
 def wheels_for(
