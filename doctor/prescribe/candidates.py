@@ -185,6 +185,7 @@ def with_more(one: Candidate, other: Candidate) -> Candidate:
     first = tuple(step for step in one.plan.steps if not isinstance(step, Check))  # one looks when all is done
     brought = _brought(other.plan.steps)
     rest = _not_prepared(other.plan.steps[len(brought) :], first)
+    rest = tuple(step for step in rest if not isinstance(step, ByHand) or step not in first)  # said once
     return one._replace(plan=Plan(summary, (*brought, *first, *rest), effects))
 
 

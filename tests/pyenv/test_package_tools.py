@@ -57,7 +57,7 @@ def test_tools(tree: dict[str, str], prefix: str, pip: bool, expected: tuple[obj
 def test_a_project_is_known_by_the_hash_of_its_directory(
     tool: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both keep their environments far from the project: a directory around the working directory must have the hash."""
+    """Both keep environments far from the project: a directory around the working one must have the hash."""
     project, root = tmp_path / "app", tmp_path / "root"
     (project / "src").mkdir(parents=True)
     mark = urlsafe_b64encode(sha256(os.path.realpath(project).encode()).digest()).decode()[:8]
