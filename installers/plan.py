@@ -33,7 +33,7 @@ class Target(NamedTuple):
     tool: str = ""  # who makes environments and installs into them: "pip", "uv", "conda"; "" for whoever is there
     releases: tuple[tuple[str, str], ...] = ()  # the release of each of `installed`, where it is known
     installers: tuple[str, ...] = ()  # who can install there: "pip", "uv", "ensurepip", "none"; () where nobody looked
-    keeper: str = ""  # whose lock file rules the environment: "uv", "poetry", "pdm", "pipenv", "pixi"
+    keeper: str = ""  # whose lock file rules the environment: "uv", "poetry", "pdm", "pipenv", "pixi", "hatch"
     project: str = ""  # the directory of that lock file
     declared: frozenset[str] = frozenset()  # the distributions that the project's manifest names
     conda: str = ""  # the program that changes a conda environment there: "conda", "mamba", "micromamba"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
 from compat.build import brings_libraries, covers, follows, is_default_build, release_key
@@ -128,7 +129,15 @@ def required(coming: Coming, facts: Facts, matrix: Matrix, environment: Environm
     row = coming.row
     if row is not None and row.pins and (not _by_extra(coming.name) or coming.spec.extras):
         found += [chosen(Spec(name, pin, "", ()), environment, facts, matrix) for name, pin in row.pins.items()]
-    return found
+    return [*found, *_of_cudnn(found, environment, facts, matrix)]
+
+
+def _of_cudnn(found: list[Coming], environment: Environment, facts: Facts, matrix: Matrix) -> Iterator[Coming]:
+    """The cuBLAS that cuDNN's wheel requires. Source: METADATA of nvidia-cudnn-cu12 9.10.2.21 and -cu13 9.28.1.4."""
+    major = next((one.name.rpartition("-cu")[2] for one in found if one.name.startswith("nvidia-cudnn-cu")), "")
+    name = f"nvidia-cublas-cu{major}" if major in {"11", "12"} else "nvidia-cublas"
+    if major and all(one.name != name for one in found):
+        yield chosen(Spec(name, "", "", ()), environment, facts, matrix)
 
 
 def coming_by(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import AssignVariable, InstallDriver, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Remedy
@@ -55,10 +55,15 @@ class _Prescription:
         self._machine_first: Remedy | None = None  # fixes the machine; what runs on it needs something else then
 
     def remedies(self) -> Iterator[Remedy]:
-        """Those that are proven, then what only a person can do; as text what stands in the way of all."""
+        """Those that are proven, then what only a person can do; as text what stands in the way of all.
+
+        Nothing but a driver is offered that needs root, where something before it needs none.
+        """
+        from doctor.prescribe.rootless import takes_root  # late: only what is wrong has remedies
+
         tried = list(candidates(self._answer, self._facts, self._matrix))
         advice = [one for one in tried if one.is_advice]
-        given, refused = 0, ""
+        given, refused, without_root = 0, "", False
         enough: list[set[Effect]] = []  # what fixes by itself, so that more of it is no other remedy
         for one in tried:
             done = {*(one.plan.effects or ())}
@@ -68,8 +73,11 @@ class _Prescription:
             refused = refused or why
             if remedy and self._does_more(remedy, one, tried, enough):
                 continue
+            if remedy and without_root and takes_root(remedy.plan) and not isinstance(one.need, InstallDriver):
+                continue
             if remedy:
                 given += 1
+                without_root = without_root or bool(remedy.proven and not takes_root(remedy.plan))
                 enough += [{*(remedy.plan.effects or ())}] if remedy.proven else []
                 yield remedy
         yield from (_remedy(one, self._facts, self._court) for one in advice)
@@ -117,6 +125,9 @@ class _Prescription:
 
     def _better(self, one: Candidate, verdict: Verdict) -> Iterator[tuple[Candidate, Verdict]]:
         """With what the rules ask for once it is done, if that leaves less; nothing that undoes what was done."""
+        own = (self._answer.code, self._answer.subject)
+        if isinstance(one.need, AssignVariable) and own in {(each.code, each.subject) for each in verdict.stands}:
+            return  # another directory that lacks some of its libraries
         left = verdict.roots(self._answer)
         behind = tuple(one for one in left if one in verdict.behind)
         if behind or any(one.code == self._answer.code for one in verdict.stands):

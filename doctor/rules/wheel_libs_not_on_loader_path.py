@@ -14,7 +14,8 @@ from doctor.model.facts.seen import Seen, Unseen, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms, preload
 from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, with_directories
-from doctor.rules.shared.cudnn_use import predictions_for
+from doctor.rules.shared.cudnn_use import is_main, predictions_for
+from doctor.rules.shared.nvidia_wheels import pins_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
@@ -35,6 +36,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not missing:
         return ok(f"no wheel has a library that {framework.label} does not find")
     files = tuple(one.intended.get() for one in missing)
+    of_cudnn = _of_cudnn(framework, facts, matrix)
     folders = tuple(sorted({posixpath.dirname(path) for path in files}))
     other = _opens_them(missing, framework, facts)
     calls = preload(framework) or _import_before(other, framework)
@@ -42,7 +44,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"{framework.label} does not find {names_of(missing)}, which is in {folders[0]}{unless}",
         *calls,
-        with_directories(folders, facts),
+        with_directories(tuple(dict.fromkeys((*folders, *of_cudnn))), facts),
         severity=Severity.INFO if calls else _severity(framework),
         evidence=tuple(
             Evidence(one.path.why if isinstance(one.path, Unseen) else "", file=path)
@@ -54,6 +56,15 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             *import_symptoms(framework),
         ),
     )
+
+
+def _of_cudnn(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
+    """The directory of its wheel of cuDNN, which it opens once the rest is found, where nothing told of that yet."""
+    asks = any(one.name.startswith("nvidia-cudnn") for one in pins_of(framework, facts, matrix))
+    if not asks or any(is_main(one.soname) for one in predictions_for(framework, facts)):
+        return ()
+    copies = value_or(facts.cudnn, ())
+    return tuple(one.path for one in copies if one.environment == framework.environment and one.origin == "wheel")
 
 
 def _severity(framework: Framework) -> Severity:

@@ -436,7 +436,7 @@ def by_owner(target: Target, *requirements: str, removed: bool = False, index: s
     """
     keeper = target.keeper
     names = tuple(parse_spec(one).name for one in requirements)
-    if not keeper or not target.project or (removed and not {*names} <= target.declared):
+    if keeper not in _KEEPERS or not target.project or (removed and not {*names} <= target.declared):
         return None
     if index and keeper not in {"uv", "pipenv"}:
         return None
@@ -456,8 +456,10 @@ def _kept(target: Target, *requirements: str, removed: bool = False, index: str 
     """What pip changes where the owner is unknown by one command."""
     if not target.keeper:
         return ()
+    names = ", ".join(requirements)
+    if removed and {*requirements} <= target.declared:
+        return (ByHand(f"delete {names} from the project's pyproject.toml, or {target.keeper} brings it back"),)
     if removed and target.project:
-        names = ", ".join(requirements)
         return (Note(f"the project does not list {names}: if {target.keeper} installs it again, remove what needs it"),)
     told = f"name {' '.join(requirements)}" + (f" and the index {index}" if index else "")
     return (ByHand(f"{told} in the project, or {target.keeper} undoes this at the next sync"),)

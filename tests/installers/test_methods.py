@@ -585,6 +585,17 @@ def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> N
     assert f"if {keeper} installs it again, remove what needs it" in note
 
 
+def test_hatch_has_no_command_that_changes_its_manifest() -> None:
+    """Its environment is changed, and a person is told to name it in pyproject.toml; never between two commands."""
+    target = machines.UBUNTU._replace(installers=("pip",), keeper="hatch", project="/w/p")
+    target = target._replace(declared=frozenset({"onnxruntime"}), installed=frozenset({"onnxruntime"}))
+    assert "in the project, or hatch takes this back at the next sync" in everything(PINNED, target)[-1]
+    *commands, note, other = everything(ChangePackages(("onnxruntime-gpu==1.22.0",), PYTHON, ("onnxruntime",)), target)
+    assert all("-m pip" in line for line in commands)
+    assert "delete onnxruntime from the project's pyproject.toml, or hatch brings it back" in note
+    assert "name onnxruntime-gpu[cuda,cudnn]==1.22.0 in the project" in other
+
+
 def test_uv_is_told_which_index_serves_a_build() -> None:
     """A project whose source is the index of CPU builds would get the CPU build again by its next sync."""
     target = machines.UBUNTU._replace(installers=("uv",), keeper="uv", project="/w/p")

@@ -167,7 +167,7 @@ class Environment(NamedTuple):
     extensions: Fact[tuple[Extension, ...]] = Unseen("its compiled extensions were not looked at")
     incomplete: Fact[tuple[Incomplete, ...]] = Unseen("the lists of its packages' files were not read")
     installers: tuple[str, ...] = ()  # who can install there: "pip", else "uv", else "ensurepip" to get pip by, "none"
-    keeper: str = ""  # whose lock file rules it: "uv", "poetry", "pdm", "pipenv", "pixi"
+    keeper: str = ""  # whose lock file rules it: "uv", "poetry", "pdm", "pipenv", "pixi", "hatch"
     project: str = ""  # the directory of that lock file, "" where it is not known
     program: str = ""  # on Windows, the directory of the program that runs: the base's where python.exe only starts it
     machine: Fact[str] = Unseen("it is only read on Windows")  # what that program is built for, "x86_64", "i386"

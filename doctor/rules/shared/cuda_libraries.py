@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import AssignVariable, ChangePackages, InstallToolkit, Need
+from compat.need import AssignVariable, ChangePackages, InstallPackage, InstallToolkit, Need
 from compat.row import LibraryRow
 from compat.traits import is_for_gpus, traits_of
 from compat.version import CudaVersion
@@ -127,6 +127,14 @@ def is_wheel(framework: Framework, facts: Facts) -> bool:
     return found is not None and found.kind == "wheel"
 
 
+def own_extra(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[InstallPackage, ...]:
+    """The framework itself with the extra that brings CUDA's wheels, onnxruntime-gpu[cuda,cudnn]; () without one."""
+    named = traits_of(framework.package).asked_as.get(framework.package, "").startswith(f"{framework.package}[")
+    brings = (one.optional and one.name.startswith("nvidia-") for one in pins_of(framework, facts, matrix))
+    python = environment_of(framework, facts).interpreter
+    return (InstallPackage(framework.package, f"=={framework.version}", python),) if named and any(brings) else ()
+
+
 def wheels_for(
     missing: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix
 ) -> tuple[ChangePackages, ...]:
@@ -216,7 +224,9 @@ def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Mat
     if len({row.wheel for row in rows}) > 1:
         cuda = known_cuda(framework, facts, matrix)
         rows = tuple(row for row in rows if cuda and accepts(row.cuda, cuda))
-    return rows[0].wheel if rows else ""
+    if not rows or not rows[0].wheel or "-cu1" in rows[0].wheel:
+        return rows[0].wheel if rows else ""
+    return f"{rows[0].wheel}=={soname.rpartition('.')[2]}.*"  # from CUDA 13 on the wheel has the number of the SONAME
 
 
 def wheels_beside_cuda(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[str, ...]:

@@ -417,7 +417,7 @@ def pin_of(framework: Framework) -> tuple[str, str]:
 def right_copies(framework: Framework, built: CudnnVersion, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
     """What brings the cuDNN that a framework was built for, best first: the wheel that it asks for, the system's copy.
 
-    A wheel that only an extra asks for comes first where the framework looks into wheels by itself.
+    Wheels come first: they need no root, and change this environment only.
     """
     name, specifier = pin_of(framework)
     if name:
@@ -425,8 +425,7 @@ def right_copies(framework: Framework, built: CudnnVersion, facts: Facts, matrix
     system = _of_the_system(framework, built, facts, matrix)
     asked = (one for one in pins_of(framework, facts, matrix) if _WHEEL.fullmatch(one.name))
     wheels = tuple(wheel_need(one.name, one.specifier, framework, facts) for one in asked)
-    first = traits_of(framework.package).opens != "call"  # else a program must open the wheel's files
-    return tuple(dict.fromkeys((*wheels, system) if first else (system, *wheels)))[:_WAYS_AT_MOST]
+    return tuple(dict.fromkeys((*wheels, system)))[:_WAYS_AT_MOST]
 
 
 def right_copy(framework: Framework, built: CudnnVersion, facts: Facts, matrix: Matrix) -> Need:
