@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from compat.spec import normal
-from doctor.commands.lock.package import Lines, Package, Wanted, build_of, of_wheel, tables, texts
 from doctor.model.facts.seen import Place
+from doctor.script.locks.package import Lines, Package, Wanted, build_of, of_wheel, tables, texts
 
 Table = Mapping[str, Any]
 POETRY = {"metadata": {"python-versions": str}, "extras": {}, "package": [{"source": {}}]}

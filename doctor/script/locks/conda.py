@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from compat.spec import normal
-from doctor.commands.dockerfile.yaml import Node
-from doctor.commands.lock.package import LockError, Package, build_of, of_wheel
 from doctor.model.facts.seen import Place
+from doctor.script.locks.package import LockError, Package, build_of, of_wheel
+from doctor.script.yaml import Node
 
 _CONDA = re.compile(r"/([^/]+)-([^-/]+)-([^-/]+)\.(?:conda|tar\.bz2)$")
 _CUDA = re.compile(r"(?:^|_)cuda_?(\d\d)\.?(\d)?")

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.commands.lock.package import Lines, LockError, Package, Wanted, build_of, of_wheel, tables
 from doctor.model.facts.seen import Place
+from doctor.script.locks.package import Lines, LockError, Package, Wanted, build_of, of_wheel, tables
 
 _CONFLICT = re.compile(r"extra\s*(==|!=)\s*'((?:extra|group)-\d+-[^']+)'")
 _TRUE, _FALSE = "python_version >= '0'", "python_version < '0'"
