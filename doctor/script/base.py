@@ -28,6 +28,7 @@ _WITHOUT_FRAMEWORK = re.compile(
     r"(?:continuumio|condaforge)/(?:miniconda3|anaconda3|miniforge3|mambaforge)|mambaorg/micromamba"
     r"|ghcr\.io/(?:astral-sh/uv|prefix-dev/pixi)|mcr\.microsoft\.com/devcontainers/(?:base|python|miniconda)"
 )
+_UV = re.compile(r"ghcr\.io/astral-sh/uv:(?:.*-)?python(3\.\d+)(?:-.*)?")  # Source: uv's documentation, "Available images"
 _PLAIN = frozenset({"python", "ubuntu", "debian", "rockylinux", "almalinux", "fedora", "alpine"})
 
 
@@ -72,9 +73,11 @@ def base_of(name: str, source: Place) -> Base:
             distribution=_alpine(alpine) if alpine else (identity, system[2] if system else ""),
             is_plain=True,
         )
+    uv = _UV.fullmatch(bare)
     return Base(
         told,
-        None,
+        False if uv else None,
+        python=uv[1] if uv else "",
         distribution=_alpine(alpine) if alpine else ("", ""),
         is_known="/" not in repository or bool(_WITHOUT_FRAMEWORK.fullmatch(repository)),
     )

@@ -21,6 +21,7 @@ from doctor.script.shell import Call
 
 _FILES_AT_MOST, _PLACES_AT_MOST, _MATCHES_AT_MOST = 200, 500, 100
 _LOOKUPS_AT_MOST = 2_000
+_LOCKS, _LOCK_AT_MOST_BYTES = (".lock", "conda-lock.yml", "conda-lock.yaml"), 8 << 20
 _BASE = "/\0base"  # the working directory of a base image, which its name does not tell
 _CHANGES_NOTHING = frozenset({"cat", "rm", "ls", "chmod", "chown", "echo", "test", "head", "grep", "pip", "pip3", "uv",
                               "conda", "mamba", "micromamba"})  # fmt: skip
@@ -78,16 +79,17 @@ class Context:
         """What a file of it holds, None for what is not there, is no file, or is too large."""
         if name not in self._read:
             self._left -= 1
-            self._read[name] = _text(self.path(name)) if self._left >= 0 else None
+            at_most = _LOCK_AT_MOST_BYTES if name.endswith(_LOCKS) else FILE_AT_MOST_BYTES
+            self._read[name] = _text(self.path(name), at_most) if self._left >= 0 else None
         return self._read[name]
 
 
-def _text(path: str) -> str | None:
+def _text(path: str, at_most: int) -> str | None:
     try:
-        content = read_regular(path, FILE_AT_MOST_BYTES + 1)
+        content = read_regular(path, at_most + 1)
     except (OSError, ValueError):
         return None
-    return None if len(content) > FILE_AT_MOST_BYTES or b"\0" in content else content.decode("utf-8-sig", "replace")
+    return None if len(content) > at_most or b"\0" in content else content.decode("utf-8-sig", "replace")
 
 
 class _Place(NamedTuple):

@@ -18,6 +18,7 @@ from compat.traits import traits_of
 from compat.version import CudaVersion
 from doctor.commands.dockerfile.build import Built, Dockerfile, Stage
 from doctor.commands.dockerfile.compose import Service
+from doctor.commands.dockerfile.expanded import expanded
 from doctor.commands.dockerfile.installed import Held, Places, holds_in, version_of
 from doctor.commands.dockerfile.requirements import name_of
 from doctor.commands.dockerfile.run import Pinned
@@ -329,7 +330,9 @@ def _environments(built: Built, facts: Facts, matrix: Matrix) -> tuple[list[Envi
         pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source, is_base=True))
     placed = [one if one.environment else one._replace(environment=one.active) for one in pinned]
     python = Seen(_python(built, matrix), built.base.told.source)
-    found, unjudged = planned_environments(placed, python, facts, matrix)
+    every, unread = expanded(placed, python.value, facts, built.ran.files.context)
+    found, unjudged = planned_environments(every, python, facts, matrix)
+    unjudged += unread
     names = _selected([one.prefix for one in found], built)
     return [one for one in found if one.prefix in names], unjudged
 

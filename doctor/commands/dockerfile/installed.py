@@ -53,16 +53,21 @@ class Places:
         self.held: dict[str, dict[str, Held]] = {}  # with rows, by environment and package
         self.others: dict[str, dict[str, Held]] = {}  # without
         self.unjudged: list[DockerfileLine] = []
+        self._pythons: dict[str, str] = {}  # that a project or its command names, by environment
         self._of_base: frozenset[str] = frozenset()  # what a base image holds beside its framework
 
     def python_of(self, environment: str) -> str:
         """Return the Python of an environment, "3.12"; "" if no line tells it."""
+        if environment in self._pythons:
+            return self._pythons[environment]
         if re.fullmatch(r"3\.\d+", environment):
             return environment
         return self._own if environment.startswith("/") or not environment else ""
 
     def put(self, one: Pinned, brought_by: str = "") -> None:
         """Take a requirement in, in the order of the lines; `brought_by` is the package that requires it."""
+        if one.python:
+            self._pythons[one.environment] = one.python
         text, _, marker = one.spec.partition(";")
         holds = holds_in(marker.strip(), self.python_of(one.environment), self._facts)
         place = one.environment if not is_open(one.environment) else ""

@@ -8,11 +8,13 @@ Sources: NVIDIA's CUDA installation guide for Linux, "Meta Packages" (`cuda` and
 from __future__ import annotations
 
 import itertools
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 
 from compat.base.record import NamedTuple
 from doctor.commands.dockerfile.context import Copied, moved
+from doctor.commands.dockerfile.locked import LockUse, environment_of, installs_nothing, lock_use, project_use
 from doctor.commands.dockerfile.pins import Pins, locked, made_environments, python_packages, system_packages
 from doctor.commands.dockerfile.requirements import (
     Environment,
@@ -58,7 +60,9 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "python3", "python"})
 _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-playbook", "eval"})
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
+_FROZEN = frozenset({"--frozen", "--locked", "--frozen-lockfile", "--deploy", "--ignore-pipfile"})
 _SHOWN_CHARS = 120
+_PYTHON_NAMED = re.compile(r"(?:python|cpython-?)?(3\.\d+)(?:\.\d+)?")
 _WITHOUT_NVCC = re.compile(r"_SKIP_CUDA_BUILD$")  # Source: Dao-AILab/flash-attention: setup.py
 _NO_CACHE = frozenset({"--no-cache", "--no-cache-dir"})  # pip takes the beginning of an option for it
 
@@ -79,6 +83,8 @@ class Pinned(NamedTuple):
     is_base: bool = False  # of the base image, with what is compiled for its release
     active: str = ""  # the virtual environment that PATH selects for a command without a path
     nvcc: bool | None = True  # whether nvcc is there by then; True where it does not matter
+    lock: LockUse | None = None  # a lock file or project, whose packages the command installs; `spec` is empty
+    python: str = ""  # "3.12" where the command or its project names it
 
 
 class Compiled(NamedTuple):
@@ -172,6 +178,8 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     for word in call.words:
         _runfile(word, call, ran, source(word.at))
     ran.venvs |= {there.at(word.text) for word in made_environments(call)}
+    if locked(call) and not call.may_not_run and not installs_nothing(call):
+        _from_lock(call, known, ran, source, there)
     pins = python_packages(call, known)
     _not_judged(call, pins, ran, source, there)
     if pins is None:
@@ -186,7 +194,7 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     for word in pins.constraints:
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
-    _pins(pins, listed, call, ran, _active(known, ran))
+    _pins(pins, listed, call, ran, _active(known, ran) or _found_by_uv(pins, call, ran, there))
 
 
 def _active(known: Mapping[str, str], ran: Ran) -> str:
@@ -195,19 +203,56 @@ def _active(known: Mapping[str, str], ran: Ran) -> str:
     return next((one for one in places if one in ran.venvs), "")
 
 
+def _found_by_uv(pins: Pins, call: Call, ran: Ran, there: Copied) -> str:
+    """The `.venv` of the working directory, which uv finds by itself; "" for none."""
+    place = there.at(".venv")
+    is_system = any(one.text == "--system" for one in call.words)
+    return place if pins.tool == "uv" and not is_system and place in ran.venvs else ""
+
+
 def _not_judged(call: Call, pins: Pins | None, ran: Ran, source: Source, there: Copied) -> None:
-    """What may bring a framework and is not read: lock files, addresses, files that were not found."""
+    """What may bring a framework and is not read: addresses, files that were not found."""
     if call.may_not_run:
         return
-    if locked(call):
-        what = f"runs {call.program}, which installs what a lock file or a project lists"
-        ran.unjudged.append(DockerfileLine(what, source(call.words[0].at)))
     for word in pins.others if pins else ():
-        ran.addresses.append(Sourced(shown(word.text), source(word.at), ran.nvcc))
+        if not (pins and _from_project(word, pins, ran, source, there)):
+            ran.addresses.append(Sourced(shown(word.text), source(word.at), ran.nvcc))
     for word in pins.files if pins else ():
         name = _named(word, there)
+        if pins and word.text.endswith("pyproject.toml") and _from_project(word, pins, ran, source, there):
+            continue
         if name is None or there.context.text(name) is None:
             ran.unjudged.append(DockerfileLine(f"reads {_shortly(word.text)}, which was not found", source(word.at)))
+
+
+def _from_lock(call: Call, known: Mapping[str, str], ran: Ran, source: Source, there: Copied) -> None:
+    """`uv sync` and its like, with the lock file or project of the build context."""
+    use, at = lock_use(call, there, known), source(call.words[0].at)
+    needs_lock = not _FROZEN.isdisjoint(one.text for one in call.words)
+    if not use.lock and (needs_lock or not (use.project and use.tool in {"uv", "poetry", "pdm", "pipenv"})):
+        what = f"runs {call.program}, which installs what a lock file or a project lists: none was found"
+        ran.unjudged.append(DockerfileLine(what, at))
+        return
+    environment = environment_of(call, there, known)
+    if environment:
+        ran.venvs.add(environment)
+    python = next(filter(None, map(_PYTHON_NAMED.fullmatch, (known.get("UV_PYTHON", ""),))), None)
+    made = Pinned("", None, environment, tool=call.program, source=at, tags=("",), lock=use)
+    ran.pinned.append(made._replace(python=python[1] if python else ""))
+
+
+def _from_project(word: Word, pins: Pins, ran: Ran, source: Source, there: Copied) -> bool:
+    """Whether a word names a directory with a pyproject.toml; its requirements are then installed."""
+    use = project_use(word.text, there, pins.tool)
+    if use is None:
+        return False
+    at = source(word.at)
+    setup = there.context.text(posixpath.join(posixpath.dirname(use.project), "setup.py")) or ""
+    if "CUDAExtension" in setup:  # Source: PyTorch, torch.utils.cpp_extension
+        ran.compiles.append(Compiled(f"{pins.tool} install {_shortly(word.text)}", at, ran.nvcc))
+    tags = pins.tags((), has_main=False, is_whole=True)
+    ran.pinned.append(Pinned("", None, pins.environment, tool=pins.tool, source=at, tags=tags, lock=use))
+    return True
 
 
 def _shortly(text: str) -> str:

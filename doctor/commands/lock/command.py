@@ -9,6 +9,7 @@ from typing import Any
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from doctor.commands.dockerfile.context import Context
+from doctor.commands.dockerfile.expanded import of_package
 from doctor.commands.dockerfile.facts import planned_environments
 from doctor.commands.dockerfile.pins import Pins
 from doctor.commands.dockerfile.requirements import Listed, constrained, environment, requirements
@@ -19,7 +20,7 @@ from doctor.model.facts.dockerfile import DockerfileBase, DockerfileFacts, Docke
 from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
 from doctor.model.facts.system import SystemFacts, common_machine
 from doctor.probes import independent_unseen
-from doctor.script.locks.package import LockError, Package, Wanted
+from doctor.script.locks.package import LockError, Wanted
 from doctor.script.locks.read import (
     CONDA_LOCKS,
     FILE_AT_MOST_BYTES,
@@ -111,12 +112,7 @@ def _selected(
         return _environment_file(path, _context(path, text))
     packages = packages_of(document, text, path, wanted, platform)
     beside = tuple(f"{one.name}=={one.version}" for one in packages)
-    return [_pinned(one, beside) for one in packages if one.name and one.version], []
-
-
-def _pinned(one: Package, beside: tuple[str, ...]) -> Pinned:
-    spec = f"{one.name}=={one.version}"
-    return Pinned(spec, one.build, "", tool=one.tool, source=one.source, cuda=one.cuda, beside=beside)
+    return [of_package(one, "", beside) for one in packages if one.name and one.version], []
 
 
 def _listed(listed: Listed, path: str) -> tuple[list[Pinned], list[DockerfileLine]]:

@@ -128,7 +128,7 @@ def packages_of(document: Any, text: str, path: str, wanted: Wanted, platform: s
     if reader := _reader(name):
         return reader[0](document, wanted, path, Lines(text, _TOML_NAMES))
     if name == "pixi.lock":
-        return conda.pixi(document, platform, path)
+        return conda.pixi(document, platform, path, wanted.part)
     if name.endswith(CONDA_LOCKS):
         return conda.conda_lock(document, platform, path)
     if name == "Pipfile.lock":
