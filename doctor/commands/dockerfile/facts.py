@@ -215,7 +215,20 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         may_bring=(*ran.may_bring, *ran.unread),
         wheels=tuple(DockerfileLine(_file(one.text), one.source) for one in ran.addresses if _is_wheel(one.text)),
         unjudged=(*_of_base(built), *ran.unjudged),
+        pips=tuple(
+            one._replace(system=_system_of_pip(each))
+            for _, each in sorted(dockerfile.used.items())
+            for one in each.ran.pips
+        ),
+        apt_updates=tuple(ran.apt_updates),
+        targets=tuple(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.targets),
     )
+
+
+def _system_of_pip(built: Built) -> str:
+    """The system whose packages bring pip, "debian-12"; "" where the base image has a Python of its own."""
+    is_own = not built.base.python and built.ran.pythons
+    return "-".join(built.base.distribution) if is_own and all(built.base.distribution) else ""
 
 
 def _is_wheel(text: str) -> bool:

@@ -25,7 +25,7 @@ from doctor.commands.dockerfile.requirements import (
     name_of,
     requirements,
 )
-from doctor.model.facts.dockerfile import DockerfileLine, DockerfileTree
+from doctor.model.facts.dockerfile import DockerfileLine, DockerfilePip, DockerfileTargets, DockerfileTree
 from doctor.model.facts.seen import Place
 from doctor.script.expand import OPEN, is_open, shown
 from doctor.script.shell import Call, Word, calls
@@ -60,6 +60,9 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "python3", "python"})
 _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-playbook", "eval"})
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
+# What gives NVIDIA's package source its new key, or takes the source away.
+_NEW_KEY = re.compile(r"3bf863cc|cuda-keyring|rm .*sources\.list\.d|sed .*sources\.list\.d|mv .*sources\.list\.d")
+_COPIED = ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped", "apt_updates")
 _FROZEN = frozenset({"--frozen", "--locked", "--frozen-lockfile", "--deploy", "--ignore-pipfile"})
 _SHOWN_CHARS = 120
 _PYTHON_NAMED = re.compile(r"(?:python|cpython-?)?(3\.\d+)(?:\.\d+)?")
@@ -123,14 +126,35 @@ class Ran:
         self.pythons: set[str] = set()  # "3.11" of each Python that the system's packages bring, "" for its own
         self.unjudged: list[DockerfileLine] = []  # that may install a framework, and do not say which
         self.piped: list[DockerfileLine] = []  # addresses whose script a shell runs
+        self.pips: list[DockerfilePip] = []
+        self.apt_updates: list[DockerfileLine] = []
+        self.targets: list[DockerfileTargets] = []
+        self.has_new_key = False  # whether NVIDIA's package source has its new key, or is gone
+        self.frees_pip = False  # whether a line lets pip install into the system's Python
+        self.has_new_pip = False
+        self.python_lines: dict[str, Place] = {}  # of the Pythons that packages bring, by "3.13"
+        self.moves_pip = False  # whether a line changes which Python pip or python3 stands for
         self.addresses: list[Sourced] = []  # what pip installs from addresses and paths
 
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
         made.nvcc = self.nvcc
-        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped"):
+        for name in (
+            "drivers",
+            "trees",
+            "exports",
+            "caches",
+            "unread",
+            "may_bring",
+            "pinned",
+            "unjudged",
+            "piped",
+            "apt_updates",
+        ):
             setattr(made, name, list(getattr(self, name)))
+        made.has_new_key, made.frees_pip, made.has_new_pip = self.has_new_key, self.frees_pip, self.has_new_pip
+        made.python_lines, made.moves_pip = dict(self.python_lines), self.moves_pip
         made.apk, made.pythons, made.venvs = set(self.apk), set(self.pythons), set(self.venvs)
         return made  # without what was compiled and asked for, which stands in its own stage
 
@@ -162,6 +186,8 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
             known = {**known, "PATH": f"{place}/bin:{known.get('PATH', '')}"}
         if call.program == "rm" and any(_DRIVER_FILES.search(word.text) for word in call.words):
             ran.drivers.clear()  # what lies below is whited out
+        _of_system(call, ran, source)
+        targets_of(call, known, ran, source)
         _installs(call, known, ran, source, there)
         there.workdir = moved(call, there.workdir)
         if not call.may_not_run and not call.may_fail:
@@ -184,6 +210,7 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     _not_judged(call, pins, ran, source, there)
     if pins is None:
         return
+    _by_system_pip(call, pins, {**known, **call.given}, ran, source)
     given = tuple(Line(word.text, source(word.at)) for word in pins.specs)
     if pins.tool == "conda":
         _conda(pins, given, call, ran, [_environment(word, there, known) for word in pins.files])
@@ -195,6 +222,70 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
     _pins(pins, listed, call, ran, _active(known, ran) or _found_by_uv(pins, call, ran, there))
+
+
+def _of_system(call: Call, ran: Ran, source: Source) -> None:
+    """What decides whether apt and the pip of the system work later on."""
+    text = " ".join(one.text for one in call.words)
+    ran.has_new_key = ran.has_new_key or bool(_NEW_KEY.search(text))
+    ran.frees_pip = ran.frees_pip or "EXTERNALLY-MANAGED" in text or "break-system-packages true" in text
+    ran.moves_pip = ran.moves_pip or "get-pip" in text or call.program in {"update-alternatives", "ln", "ensurepip"}
+    is_update = call.program in {"apt-get", "apt"} and any(one.text == "update" for one in call.words)
+    if is_update and not ran.has_new_key and not call.may_fail and not call.may_not_run:
+        ran.apt_updates.append(DockerfileLine("apt-get update", source(call.words[0].at)))
+
+
+def _by_system_pip(call: Call, pins: Pins, given: Mapping[str, str], ran: Ran, source: Source) -> None:
+    """A command of the pip that the system's packages bring; another one may stand before it on a changed PATH."""
+    first = call.words[0].text
+    is_bare = first in {"pip", "pip3"} or (first in {"python3", "python"} and pins.tool == "pip")
+    if not is_bare or pins.environment or "PATH" in given or call.may_not_run or call.may_fail:
+        return
+    names = tuple(dict.fromkeys(name_of(one.text) for one in pins.specs))
+    if not any(word.text in {"-r", "--requirement"} for word in call.words) and names == ("pip",) and pins.is_upgrade:
+        ran.has_new_pip = True
+    allows = given.get("PIP_BREAK_SYSTEM_PACKAGES", "") not in {"", "0", "false"}
+    other = [(name, at) for name, at in ran.python_lines.items() if name]
+    made = DockerfilePip(
+        source=source(call.words[0].at),
+        breaks=any(one.text == "--break-system-packages" for one in call.words),
+        is_allowed=allows or ran.frees_pip,
+        is_upgraded=ran.has_new_pip,
+        names=names,
+        other_python=DockerfileLine(other[0][0], other[0][1]) if len(other) == 1 and not ran.moves_pip else None,
+    )
+    ran.pips.append(made)
+
+
+def targets_of(call: Call, known: Mapping[str, str], ran: Ran, source: Source) -> None:
+    """The compute capabilities that CMake and PyTorch's extensions are told to compile for.
+
+    Source: CMake, "CUDA_ARCHITECTURES" (a bare number is machine code and PTX); PyTorch, torch.utils.cpp_extension.
+    """
+    given = {**known, **call.given}
+    for word in call.words if call.program == "cmake" else ():
+        found = re.fullmatch(r"-DCMAKE_CUDA_ARCHITECTURES(?::STRING)?=[\"']?([\w;-]+)[\"']?", word.text)
+        if found and (targets := _capabilities(found[1].split(";"), is_cmake=True)):
+            ran.targets.append(DockerfileTargets(shown(word.text), source(word.at), *targets))
+    listed = given.get("TORCH_CUDA_ARCH_LIST", "")
+    builds = call.program in {"pip", "pip3", "uv", "python", "python3", "poetry"}
+    if builds and listed and not is_open(listed) and (targets := _capabilities(re.split(r"[;\s]+", listed))):
+        what = f"TORCH_CUDA_ARCH_LIST={listed}"
+        if not any(one.what == what for one in ran.targets):
+            ran.targets.append(DockerfileTargets(what, source(call.words[0].at), *targets))
+
+
+def _capabilities(parts: list[str], *, is_cmake: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Those of machine code and of PTX; None if one of them is no number."""
+    code, ptx = [], []
+    for one in filter(None, parts):
+        found = re.fullmatch(r"(\d+)\.?(\d)[af]?(-real|-virtual|\+PTX)?", one)
+        if found is None:
+            return None
+        name = f"{found[1]}.{found[2]}"
+        code += [name] if found[3] != "-virtual" else []
+        ptx += [name] if found[3] in {"-virtual", "+PTX"} or (is_cmake and not found[3]) else []
+    return tuple(code), tuple(ptx)
 
 
 def _active(known: Mapping[str, str], ran: Ran) -> str:
@@ -278,6 +369,8 @@ def _package(word: Word, call: Call, ran: Ran, source: Place) -> None:
     name = re.split(r"[=:]", word.text, maxsplit=1)[0]
     if (python := _SYSTEM_PYTHON.fullmatch(name)) and not call.may_not_run:
         ran.pythons.add(python[1] or "")
+        if python[1]:
+            ran.python_lines.setdefault(f"3.{python[1]}", source)
     if is_open(name):
         _half_known(name.partition(OPEN)[0], word, call, ran, source)
         return
