@@ -95,7 +95,7 @@ def project_use(text: str, there: Copied, tool: str) -> LockUse | None:
     folder = posixpath.dirname(found[1]) if found[1].endswith("pyproject.toml") else found[1]
     name = _in(there, folder or ".", "pyproject.toml")
     extras = tuple(one.strip() for one in (found[2] or "").split(",") if one.strip())
-    return LockUse(tool, "", name, extras) if name else None
+    return LockUse(tool, "", name, extras, without=(ALL,)) if name else None
 
 
 def environment_of(call: Call, there: Copied, known: Mapping[str, str]) -> str:

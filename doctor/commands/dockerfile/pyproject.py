@@ -97,8 +97,9 @@ class _Reader:
         if self._use.project.endswith("Pipfile"):
             asked = list(self._of_tables(self._document.get("packages", {})))
         elif "dependencies" in self._tool.get("poetry", {}) and "dependencies" not in self._project:
-            asked = list(self._of_tables(self._tool["poetry"]["dependencies"]))
-            for group in groups_of(self._use, self._document):
+            is_main = not self._use.only or "main" in self._use.only
+            asked = list(self._of_tables(self._tool["poetry"]["dependencies"])) if is_main else []
+            for group in self._use.only or groups_of(self._use, self._document):
                 asked += self._of_tables(self._tool["poetry"].get("group", {}).get(group, {}).get("dependencies", {}))
         else:
             asked = [self._asked(text) for text in self._texts()] + self._dynamic()

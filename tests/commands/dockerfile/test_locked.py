@@ -93,7 +93,8 @@ groups = ["gpu"]
 PIPENV = """{"_meta": {"sources": [{"name": "x", "url": "https://example.org/simple"}]},
 "default": {
  "torch": {"version": "==2.7.1", "index": "x"}},
-"develop": {"onnxruntime-gpu": {"version": "==1.22.0", "index": "x"}}}
+"develop": {
+ "onnxruntime-gpu": {"version": "==1.22.0", "index": "x"}}}
 """
 PIXI = """version: 6
 environments:
@@ -123,11 +124,12 @@ def brought(folder: Path, text: str, files: dict[str, str]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("files", "run", "expected"),
     [
-        (UV, "uv sync --frozen --no-dev", {"torch 2.6.0+cu124": "uv.lock:26"}),
-        (UV, "uv sync", {"torch 2.6.0+cu124": "uv.lock:26", "jaxlib 0.6.0": "uv.lock:16"}),
-        (UV, "uv run --no-dev python -c x", {"torch 2.6.0+cu124": "uv.lock:26"}),
-        (UV, "uv sync --no-dev --extra gpu", {"torch 2.6.0+cu124": "uv.lock:26", "onnxruntime-gpu 1.22.0": "uv.lock:21"}),
-        (UV, "uv sync --only-group dev", {"jaxlib 0.6.0": "uv.lock:16"}),
+        (UV, "uv sync --frozen --no-dev", {"torch 2.6.0+cu124": "uv.lock:27"}),
+        (UV, "uv sync", {"torch 2.6.0+cu124": "uv.lock:27", "jaxlib 0.6.0+cpu": "uv.lock:17"}),
+        (UV, "uv run --no-dev python -c x", {"torch 2.6.0+cu124": "uv.lock:27"}),
+        (UV, "uv sync --no-dev --extra gpu",
+         {"torch 2.6.0+cu124": "uv.lock:27", "onnxruntime-gpu 1.22.0": "uv.lock:22"}),
+        (UV, "uv sync --only-group dev", {"jaxlib 0.6.0+cpu": "uv.lock:17"}),
         (UV, "uv sync --no-dev --no-install-package torch", {}),
         (UV, "uv run --no-sync python -c x", {}),
         (UV, "uv sync --no-dev && uv pip install torch==2.9.1", {"torch 2.9.1+cu128": "Dockerfile:4"}),
@@ -140,7 +142,8 @@ def brought(folder: Path, text: str, files: dict[str, str]) -> dict[str, str]:
         (ALONE, f"pip install . --index-url {WHL}/cu118", {"torch 2.7.1+cu118": "pyproject.toml:4"}),
         (ALONE, "uv pip install -r pyproject.toml", {"torch 2.7.1+cu128": "pyproject.toml:4"}),
         ({"a/pyproject.toml": PROJECT}, "pip install ./a", {"torch 2.7.1+cu126": "a/pyproject.toml:4"}),
-        ({"pyproject.toml": POETRY_PROJECT, "poetry.lock": POETRY}, "poetry install", {"torch 2.6.0+cu124": "poetry.lock:2"}),
+        ({"pyproject.toml": POETRY_PROJECT, "poetry.lock": POETRY}, "poetry install",
+         {"torch 2.6.0+cu124": "poetry.lock:2"}),
         ({"pyproject.toml": POETRY_PROJECT, "poetry.lock": POETRY}, "poetry install --with test",
          {"torch 2.6.0+cu124": "poetry.lock:2", "onnxruntime-gpu 1.22.0": "poetry.lock:7"}),
         ({"pyproject.toml": POETRY_PROJECT}, "poetry install --only main", {"torch 2.6.0+cu124": "pyproject.toml:3"}),
@@ -149,7 +152,7 @@ def brought(folder: Path, text: str, files: dict[str, str]) -> dict[str, str]:
          {"torch 2.7.1+cu126": "pdm.lock:2", "onnxruntime-gpu 1.22.0": "pdm.lock:6"}),
         ({"Pipfile.lock": PIPENV}, "pipenv sync", {"torch 2.7.1+cu126": "Pipfile.lock:3"}),
         ({"Pipfile.lock": PIPENV}, "pipenv install --deploy --dev",
-         {"torch 2.7.1+cu126": "Pipfile.lock:3", "onnxruntime-gpu 1.22.0": "Pipfile.lock:4"}),
+         {"torch 2.7.1+cu126": "Pipfile.lock:3", "onnxruntime-gpu 1.22.0": "Pipfile.lock:5"}),
         ({"pixi.lock": PIXI}, "pixi install --locked", {"torch 2.7.1+cu126": "pixi.lock:6"}),
         ({"pixi.lock": PIXI}, "pixi install -e gpu", {"torch 2.6.0+cu124": "pixi.lock:10"}),
     ],
@@ -180,7 +183,9 @@ def test_what_was_not_read_is_listed(files: dict[str, str], text: str, why: str,
         (tmp_path / name).write_text(content)
     made = report(tmp_path, text)
     assert exit_status(made, Severity.ERROR) == (4 if why else 0)
-    assert any(why in one.why for one in made.unknown) or not why
+    told = value_or(made.facts.dockerfile, None)
+    assert told is not None
+    assert any(why in one.what for one in told.unjudged) or not why
 
 
 def test_files_of_requirements_that_a_project_names_are_read(tmp_path: Path) -> None:
@@ -207,7 +212,7 @@ def test_a_locked_build_without_code_for_the_gpu(tmp_path: Path) -> None:
     made = report(tmp_path, f"{APP}RUN uv sync --no-dev\n", **BLACKWELL)
     [finding] = [one for one in made.findings if one.severity is Severity.ERROR]
     assert finding.code == "gpu-too-new-for-cuda"
-    assert any(one.line == 26 and str(one.file).endswith("uv.lock") for one in finding.evidence)
+    assert any(one.line == 27 and str(one.file).endswith("uv.lock") for one in finding.evidence)
     first = "\n".join(finding.remedies[0].commands)
     assert "pyproject.toml" in first
     assert "pip install" not in first
