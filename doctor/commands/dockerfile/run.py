@@ -189,6 +189,7 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
         _of_system(call, ran, source)
         targets_of(call, known, ran, source)
         _installs(call, known, ran, source, there)
+        _written(call, ran, source, there)
         there.workdir = moved(call, there.workdir)
         if not call.may_not_run and not call.may_fail:
             _compiles(call, ran, source)
@@ -196,6 +197,24 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
     _pipes(found, ran, source)
     _exports_alone(found, ran, source)
     _leaves(found, flags, known, ran, source)
+
+
+def _written(call: Call, ran: Ran, source: Source, there: Copied) -> None:
+    """`cat > FILE <<EOF` and `echo TEXT > FILE`: a file whose lines stand in the Dockerfile."""
+    file = call.writes
+    if file is None or call.appends or call.may_not_run or is_open(file.text):
+        return
+    if call.program == "cat" and call.text is not None:
+        text, at = call.text, call.text_at
+    elif call.program == "echo" and len(call.words) == 2 and "\\n" not in call.words[1].text:
+        text, at = call.words[1]
+    else:
+        return
+    if is_open(text):
+        return
+    for files in {id(one): one for one in (ran.files, there)}.values():
+        place = there.at(file.text)
+        files.write(place, text, source(at))
 
 
 def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, there: Copied) -> None:

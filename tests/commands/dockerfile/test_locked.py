@@ -218,3 +218,29 @@ def test_a_locked_build_without_code_for_the_gpu(tmp_path: Path) -> None:
     assert "pip install" not in first
     (tmp_path / "uv.lock").write_text(LOCK.replace("2.6.0+cu124", "2.7.1+cu128").replace("cu124", "cu128"))
     assert found(report(tmp_path, f"{APP}RUN uv sync --no-dev\n", **BLACKWELL)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("COPY <<EOF /app/r.txt\n# ours\ntorch==2.7.1\nEOF\nRUN pip install -r r.txt\n", 6),
+        ("RUN <<EOF\nset -e\ncat > /tmp/r.txt <<X\ntorch==2.7.1\nX\npip install -r /tmp/r.txt\nEOF\n", 7),
+        ("RUN echo 'torch==2.7.1' > r.txt && pip install -r r.txt\n", 4),
+    ],
+)
+def test_files_that_lines_write_are_read(text: str, line: int, tmp_path: Path) -> None:
+    assert brought(tmp_path, APP + text, {}) == {"torch 2.7.1+cu126": f"Dockerfile:{line}"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RUN echo -e 'numpy\\ntorch==2.7.1' > r.txt\nRUN pip install -r r.txt\n",
+        "RUN echo $X > r.txt && pip install -r r.txt\n",
+        "RUN echo 'torch==2.7.1' >> r.txt && pip install -r r.txt\n",
+        "RUN if [ -e x ]; then echo 'torch==2.7.1' > r.txt; fi && pip install -r r.txt\n",
+        "RUN echo 'torch==2.7.1' > r.txt\nRUN sed -i s/2/3/ r.txt\nRUN pip install -r r.txt\n",
+    ],
+)
+def test_files_that_are_not_known_whole_are_listed(text: str, tmp_path: Path) -> None:
+    assert exit_status(report(tmp_path, APP + text), Severity.ERROR) == 4
