@@ -25,6 +25,10 @@ from doctor.rules.shared.products import NoRows, known_product
 from doctor.script.expand import is_open, shown
 
 
+# PyTorch's conda channel gets no releases after this one. Source: pytorch/pytorch#138506.
+_LAST_OF_CHANNEL = "<=2.5.1"
+
+
 class Held(NamedTuple):
     """A package that a line installs, and that nothing later replaces."""
 
@@ -103,6 +107,8 @@ class Places:
 
     def _put_other(self, spec: Spec, place: str, one: Pinned) -> None:
         """A package without builds of its own, which may require a framework."""
+        if one.tool == "conda" and not is_exact(spec):
+            return  # conda takes one that fits
         row = self._matrix.companion(spec.name, spec.versions[2:]) if is_exact(spec) else None
         if not is_exact(spec) and spec.name in self._of_base and not one.is_upgrade:
             return  # Requirement already satisfied
@@ -142,10 +148,14 @@ class Places:
                 build = one.build if one.build != "" else _default(spec, self._facts, self._matrix)
                 return Held(spec._replace(build=build), one.source, one.cuda) if build else None
             return Held(spec, one.source, one.cuda)
-        if one.tool == "conda" or one.tags is None:
-            return None
         platform = platform_of(self._facts)
         where = Where(platform.os_family, platform.arch, self.python_of(one.environment))
+        if one.tool == "conda" and one.cuda and traits_of(spec.name).tagged:
+            build = f"cu{one.cuda.replace('.', '')}"
+            last = newest(spec._replace(versions=_LAST_OF_CHANNEL), (build,), where, self._matrix)
+            return Held(spec._replace(versions=f"=={last.version}"), one.source, one.cuda) if last else None
+        if one.tool == "conda" or one.tags is None:
+            return None
         limited = spec._replace(versions=",".join(filter(None, (spec.versions, *self._limits(spec, one)))))
         taken = newest(limited, one.tags, where, self._matrix)
         if taken is None:

@@ -501,12 +501,15 @@ def conda_pins(packages: tuple[Line, ...], environment: str) -> list[Pinned]:
     """What conda is asked for: a release counts with the CUDA that is pinned beside it."""
     parts = [(_CONDA_SPEC.match(line.spec.rpartition("::")[2].replace(" ", "")), line) for line in packages]
     cuda = {found[2] for found, _ in parts if found and found[1] in _CONDA_CUDA and found[2]}
+    is_by_channel = any(found and found[1] == "pytorch-cuda" for found, _ in parts)  # its own channel has it alone
     made = []
     for found, line in parts:
         if found is None or found[1] in _CONDA_CUDA:
             continue
         is_told = bool(found[2]) and len(cuda) == 1
         one = Pinned(found[1], None, environment, tool="conda", source=line.source, tags=None)
+        if len(cuda) == 1 and not found[2] and line.spec.rpartition("::")[2] == found[1] and is_by_channel:
+            one = one._replace(cuda=min(cuda))
         made.append(one._replace(spec=f"{found[1]}=={found[2]}", cuda=min(cuda)) if is_told else one)
     return made
 

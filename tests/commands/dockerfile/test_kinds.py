@@ -11,6 +11,7 @@ from doctor.model.finding import Severity
 from tests.commands.dockerfile.judged import found, report
 
 PIP = "RUN pip install --no-cache-dir"
+MINICONDA = "FROM continuumio/miniconda3\n"
 PYTHON, PYTHON_311 = "FROM python:3.12\n", "FROM python:3.11\n"
 CUDA = "FROM nvidia/cuda:12.4.1-{}-ubuntu22.04\n"
 BASE, RUNTIME, DEVEL = (CUDA.format(variant) for variant in ("base", "runtime", "devel"))
@@ -46,6 +47,9 @@ KINDS = {
     "torchaudio that takes torch out": (
         "framework-replaced", f"{PYTHON}{PIP} torch==2.9.1\n{PIP} torchaudio==2.6.0\n", 3,
         f"{PYTHON}{PIP} torch==2.9.1\n{PIP} torchaudio==2.9.1\n"),
+    "conda's last torch, for a newer GPU": (
+        "gpu-too-new-for-cuda", f"{MINICONDA}RUN conda install -y pytorch torchvision pytorch-cuda=12.1 -c pytorch\n", 2,
+        f"{MINICONDA}RUN pip install --no-cache-dir torch==2.7.1 --index-url {WHL}/cu128\n"),
     "a CUDA that does not exist": (
         "base-image-unknown", "FROM nvidia/cuda:99.4.1-runtime-ubuntu22.04\n", 1, RUNTIME),
     "a release that never was": ("base-image-unknown", "FROM nvidia/cuda:12.4.7-runtime-ubuntu22.04\n", 1, RUNTIME),
