@@ -35,6 +35,7 @@ ROOMS = (
         "doctor.commands.check",
     ),
     *("doctor.commands.matrix", "doctor.commands.verify", "doctor.commands.which", "doctor.commands.gate"),
+    "doctor.commands.what_if",
     *("doctor.commands.install", "doctor.commands.bench", "doctor.commands.refresh", "doctor.commands.run"),
     "doctor.cli",
 )

@@ -24,7 +24,6 @@ from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.products import NoRows, known_product
 from doctor.script.expand import is_open, shown
 
-
 # PyTorch's conda channel gets no releases after this one. Source: pytorch/pytorch#138506.
 _LAST_OF_CHANNEL = "<=2.5.1"
 

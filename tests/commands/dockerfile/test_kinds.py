@@ -48,7 +48,7 @@ KINDS = {
         "framework-replaced", f"{PYTHON}{PIP} torch==2.9.1\n{PIP} torchaudio==2.6.0\n", 3,
         f"{PYTHON}{PIP} torch==2.9.1\n{PIP} torchaudio==2.9.1\n"),
     "conda's last torch, for a newer GPU": (
-        "gpu-too-new-for-cuda", f"{MINICONDA}RUN conda install -y pytorch torchvision pytorch-cuda=12.1 -c pytorch\n", 2,
+        "gpu-too-new-for-cuda", f"{MINICONDA}RUN conda install -y pytorch pytorch-cuda=12.1 -c pytorch\n", 2,
         f"{MINICONDA}RUN pip install --no-cache-dir torch==2.7.1 --index-url {WHL}/cu128\n"),
     "a CUDA that does not exist": (
         "base-image-unknown", "FROM nvidia/cuda:99.4.1-runtime-ubuntu22.04\n", 1, RUNTIME),
