@@ -159,8 +159,8 @@ def _newest(coming: Coming, matrix: Matrix) -> Coming:
     else:
         versions = coming.spec.versions
         release = wanted_version(versions) if versions.startswith("==") else ""
-        if coming.name.startswith("nvidia-") and versions.startswith(">="):
-            release = first_release(versions)  # or a newer one of the same major
+        if coming.name.startswith("nvidia-") and (least := re.search(r">=\s*([\d.]+)", versions)):
+            release = least[1]  # or a newer one of the same major
         return coming._replace(version=release) if release.count(".") > 1 else coming  # "==13.4.1.3.*"
     fit = [one for one in known if keeps(coming.spec.versions, one)]
     return coming._replace(version=max(fit, key=release_key)) if fit else coming

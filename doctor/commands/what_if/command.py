@@ -127,7 +127,7 @@ class _Simulation:
         clauses = (
             one for one in self._verifier.every_broken_by(effects) if name_of(one.partition(" ")[0]) not in known
         )
-        broken += tuple(Broken("", Severity.WARNING.value, f"{one}, which would be replaced") for one in clauses)
+        broken += tuple(Broken("", Severity.WARNING.value, f"{one}: not met afterwards") for one in clauses)
         return Answer(
             self._command.text, where, changes=(*changes, *self._brought(effects, known)), breaks=broken,
             fixes=tuple(map(_broken, gone)),

@@ -50,7 +50,10 @@ def command_of(text: str, environ: Mapping[str, str], folder: str = ".") -> Comm
         return Command(text, "apt", system=tuple(word.text for word in names))
     pins = python_packages(call, environ)
     if pins is not None:
-        return _conda(text, pins) if pins.tool == "conda" else _pip(text, call, pins, environ, Context(folder))
+        made = _conda(text, pins) if pins.tool == "conda" else _pip(text, call, pins, environ, Context(folder))
+        if not (made.lines or made.unread):
+            raise BadRequest(f"{shown(text)[:80]}: it names nothing to install")
+        return made
     removed = _removed(call)
     if removed:
         return Command(text, "conda" if call.program in _CONDA else "pip", removed=removed)
