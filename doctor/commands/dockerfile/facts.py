@@ -409,6 +409,7 @@ def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> En
         installers=("pip",),
         extensions=_HIDDEN,
         incomplete=_HIDDEN,
+        too_long=_HIDDEN,
     )
     found = tuple(_by_conda(one, prefix) if one.cuda else _pinned(one, bare, facts, matrix) for one in held.values())
     plain = {**places.held.get(place, {}), **places.others.get(place, {})}

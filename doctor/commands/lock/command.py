@@ -49,7 +49,7 @@ class LockRequest(NamedTuple):
 def facts_of_lock(asked: LockRequest, matrix: Matrix) -> Facts:
     """Return what is installed from the file; raises LockError."""
     text, name = _content(asked.path), os.path.basename(asked.path)
-    family, machine = _platform(asked.platform)
+    family, machine = parse_platform(asked.platform)
     document = parse_lock(name, text, asked.path)
     python = asked.python or admitted_python(document)
     wanted = Wanted(names_of(family, machine, python), frozenset(asked.extras), frozenset(asked.groups))
@@ -91,7 +91,8 @@ def _content(path: str) -> str:
     return content.decode("utf-8-sig", "replace")
 
 
-def _platform(named: str) -> tuple[str, str]:
+def parse_platform(named: str) -> tuple[str, str]:
+    """Return system and processor of "linux/arm64", this machine's for ""; raises LockError."""
     system, _, machine = named.lower().partition("/")
     if not named:
         system, machine = this.system().lower(), this.machine()
