@@ -450,10 +450,11 @@ def _replaces(later: Held, framework: Framework, name: str, one: Held) -> bool:
 
     What one command asks for is not replaced: pip stops at the conflict.
     """
-    is_later = later.source.file == one.source.file and later.source.line > one.source.line > 0
-    if not is_later or name in map(name_of, later.beside):
+    if later.source.file != one.source.file or not later.source.line > one.source.line > 0:
         return False
     asked = [each for each in map(pin, value_or(framework.requires, ())) if each and each.name == name]
+    if not asked or name in map(name_of, later.beside):
+        return False
     return any((framework.extras or not each.optional) and not keeps(each.specifier, one.version) for each in asked)
 
 

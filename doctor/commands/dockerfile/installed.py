@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from compat.base.choice import NoSuchName
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.build import default_build, is_rider, release_key
@@ -21,7 +20,7 @@ from doctor.model.facts import Facts
 from doctor.model.facts.dockerfile import DockerfileLine
 from doctor.model.facts.seen import Place, value_or
 from doctor.rules.shared.builds import platform_of
-from doctor.rules.shared.products import NoRows, known_product
+from doctor.rules.shared.products import NoRows, named_product
 from doctor.script.expand import is_open, shown
 
 # PyTorch's conda channel gets no releases after this one. Source: pytorch/pytorch#138506.
@@ -76,8 +75,8 @@ class Places:
         place = one.environment if not is_open(one.environment) else ""
         try:
             spec = parse_spec(name_of(text) if is_open(text) else text)
-            known = None if is_rider(spec.name, self._matrix) else known_product(spec)
-        except (NoSuchName, NoRows):
+            known = None if is_rider(spec.name, self._matrix) else named_product(spec)
+        except NoRows:
             known = None
         except GpudoctorError:
             return

@@ -47,9 +47,6 @@ KINDS = {
     "torchaudio that takes torch out": (
         "framework-replaced", f"{PYTHON}{PIP} torch==2.9.1\n{PIP} torchaudio==2.6.0\n", 3,
         f"{PYTHON}{PIP} torch==2.9.1\n{PIP} torchaudio==2.9.1\n"),
-    "conda's last torch, for a newer GPU": (
-        "gpu-too-new-for-cuda", f"{MINICONDA}RUN conda install -y pytorch pytorch-cuda=12.1 -c pytorch\n", 2,
-        f"{MINICONDA}RUN pip install --no-cache-dir torch==2.7.1 --index-url {WHL}/cu128\n"),
     "a CUDA that does not exist": (
         "base-image-unknown", "FROM nvidia/cuda:99.4.1-runtime-ubuntu22.04\n", 1, RUNTIME),
     "a release that never was": ("base-image-unknown", "FROM nvidia/cuda:12.4.7-runtime-ubuntu22.04\n", 1, RUNTIME),
@@ -159,6 +156,15 @@ def test_the_environment_that_path_selects_is_checked(makes: str, tmp_path: Path
     given = {"assume_gpus": ("RTX 5090",)}
     assert "gpu-too-new-for-cuda" in found(report(tmp_path, old, **given))
     assert found(report(tmp_path, old + own, **given)) == []
+
+
+def test_condas_own_channel_ends_with_a_release(tmp_path: Path) -> None:
+    """Which torch it brings is known without a release."""
+    for packages, expected in (("pytorch torchvision pytorch-cuda=12.1", True), ("pytorch==2.5.1", False)):
+        text = f"{MINICONDA}RUN conda install -y {packages} -c pytorch -c nvidia\n"
+        said = report(tmp_path, text, assume_gpus=("RTX 5090",))
+        assert ("gpu-too-new-for-cuda" in found(said)) is expected
+        assert found(report(tmp_path, text, assume_gpus=("L4",), assume_driver="535.129.03")) == []
 
 
 def test_a_base_image_needs_no_driver_that_nobody_named(tmp_path: Path) -> None:
