@@ -36,6 +36,7 @@ ROOMS = (
         "doctor.commands.changed",
     ),
     *("doctor.commands.matrix", "doctor.commands.verify", "doctor.commands.which", "doctor.commands.gate"),
+    "doctor.commands.what_if",
     *("doctor.commands.install", "doctor.commands.bench", "doctor.commands.refresh", "doctor.commands.run"),
     "doctor.cli",
 )

@@ -29,8 +29,13 @@ class Dependents:
 
     def broken(self, before: Facts, after: Facts) -> str:
         """The first requirement that holds before and not after, as a clause; "" for none."""
+        return next(self.every_broken(before, after), "")
+
+    def every_broken(self, before: Facts, after: Facts) -> Iterator[str]:
+        """Yield each requirement that holds before and not after, as a clause."""
         then = {one.prefix: one for one in value_or(after.environments, ())}
-        return next((text for one in value_or(before.environments, ()) for text in self._in(one, then, after)), "")
+        for one in value_or(before.environments, ()):
+            yield from self._in(one, then, after)
 
     def _in(self, environment: Environment, then: dict[str, Environment], facts: Facts) -> Iterator[str]:
         old, new = _versions(environment), _versions(then.get(environment.prefix, environment))
@@ -40,14 +45,14 @@ class Dependents:
             return
         judged = {one.package for one in value_or(environment.frameworks, ())}
         for one in value_or(environment.distributions, ()):
-            if one.name in judged or one.hidden_by or new.get(one.name) != one.version:
+            if one.hidden_by or new.get(one.name) != one.version:
                 continue
             if environment.keeper and self._is_of(one, environment.project):
                 continue  # its manifest is what a remedy changes
             for asked in self._asked(one, gone):
                 if applies(asked, facts.system, environment):
                     yield f"{one.name} {one.version} requires {asked.name}"
-            for asked in self._asked(one, changed):
+            for asked in self._asked(one, changed) if one.name not in judged else ():
                 kept, keeps_on = (keeps(asked.specifier, version) for version in changed[asked.name])
                 if kept and not keeps_on and applies(asked, facts.system, environment):
                     yield f"{one.name} {one.version} requires {asked.name}{asked.specifier}"

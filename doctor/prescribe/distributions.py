@@ -166,7 +166,10 @@ def _newest(coming: Coming, matrix: Matrix) -> Coming:
     elif product == "nvidia-cuda-nvcc":
         known = [row.release for row in matrix.rows("cuda", "toolkits") if row.release.startswith(f"{major}.")]
     else:
-        release = wanted_version(coming.spec.versions) if coming.spec.versions.startswith("==") else ""
+        versions = coming.spec.versions
+        release = wanted_version(versions) if versions.startswith("==") else ""
+        if coming.name.startswith("nvidia-") and (least := re.search(r">=\s*([\d.]+)", versions)):
+            release = least[1]  # or a newer one of the same major
         return coming._replace(version=release) if release.count(".") > 1 else coming  # "==13.4.1.3.*"
     fit = [one for one in known if keeps(coming.spec.versions, one)]
     return coming._replace(version=max(fit, key=release_key)) if fit else coming

@@ -41,8 +41,10 @@ def dockerfile_lines(plan: Plan, target: Target, facts: Facts) -> tuple[str, ...
     typed = commands(plan._replace(steps=tuple(others)), target)
     if all(line.startswith("#") for line in typed):
         lines += typed
+    elif in_project := manifest(plan, facts):
+        return in_project
     elif facts.machine.kind == "lock":
-        return manifest(plan, facts) or ("# change the project to this, and lock again:", *typed)
+        return ("# change the project to this, and lock again:", *typed)
     elif facts.machine.kind == "dockerfile":
         lines += _run(typed)
     else:

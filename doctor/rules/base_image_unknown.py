@@ -1,4 +1,4 @@
-"""A Dockerfile starts from a tag of nvidia/cuda that does not exist."""
+"""A Dockerfile starts from a tag that does not exist."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from doctor.rules.shared.subjects import MACHINE
 
 _IMAGE = re.compile(r"(?:(?:docker\.io|nvcr\.io)/)?nvidia/cuda(?::(.*))?")
 _TAG = re.compile(r"(\d+(?:\.\d+)+)((?:-(?:base|runtime|devel|cudnn\d*|tensorrt))*)((?:-[a-z]+[\d.]+)?)")
+_UBUNTU = re.compile(r"ubuntu:\d+\.(\d+)")  # Source: Ubuntu's "Releases": YY.04 and YY.10
 # CUDA from which tags have three parts, and from which "cudnn" stands without its number. Source: NVIDIA's
 # container-images/cuda, doc/supported-tags.md and doc/unsupported-tags.md.
 _THREE_PARTS, _CUDNN_BARE = (11, 3), (12, 4)
@@ -24,8 +25,14 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Compare the tag with the form of NVIDIA's tags and with the releases of CUDA that have a row."""
     base = dockerfile_of(facts).base
     found = _IMAGE.fullmatch(base.image)
+    if (ubuntu := _UBUNTU.fullmatch(base.image)) and ubuntu[1] not in {"04", "10"} and ubuntu[0] != "ubuntu:6.06":
+        return bad(
+            f"{base.image} does not exist: Ubuntu's releases are of April and October",
+            Advice(f"{base.source}: {from_line(base, 'ubuntu:24.04')}"),
+            evidence=(Evidence.at(base.source, f"FROM {base.image}"),),
+        )
     if not found or "$" in base.image:
-        raise NotApplicable("the base image is not from nvidia/cuda")
+        raise NotApplicable("the form of the base image's tags is not known")
     tag = found[1] or "latest"
     if tag == "latest":
         return _bad(base, "nvidia/cuda has no tag latest", "", matrix)

@@ -15,7 +15,7 @@ from doctor.model.facts.dockerfile import DockerfileLine
 from doctor.model.facts.seen import Place
 from doctor.script.base import Base, base_of
 from doctor.script.expand import LITERAL, OPEN, VALUE_AT_MOST_CHARS, OpenQuote, expand, is_open, shown, words
-from doctor.script.parse import STAGES_AT_MOST, DockerfileError, Instruction, Script
+from doctor.script.parse import STAGES_AT_MOST, DockerfileError, Instruction, Script, heredocs
 
 _PATH = "LD_LIBRARY_PATH"
 _FLAG = re.compile(r"\s*--([a-z][a-z-]*)(?:=(\S*))?(?=\s|$)")
@@ -254,6 +254,8 @@ class Dockerfile:
         if from_stage is not None:
             built.ran.take(self.used[from_stage].ran, tuple(sources))
             built.ran.files.take(self.used[from_stage].ran.files, sources, to)
+        elif "from" not in flags and sources[0].startswith("<<"):
+            self._copy_text(one, to, built)
         elif "from" not in flags:
             built.ran.files.put(sources, to)
         else:
@@ -264,6 +266,17 @@ class Dockerfile:
             and any("cuda" in text or is_open(text) or text == "/" for text in sources)
         ):
             built.ran.nvcc = None
+
+    def _copy_text(self, one: Instruction, to: str, built: Built) -> None:
+        """COPY <<EOF FILE: the lines up to the one that ends them."""
+        first, _, text = one.text.partition("\n")
+        bodies = [end for _, end in heredocs(first)]
+        if len(bodies) == 1 and not to.endswith("/") and not is_open(to):
+            lines = text.split("\n")
+            body = "\n".join(lines[: lines.index(bodies[0])] if bodies[0] in lines else lines[:-1])
+            built.ran.files.write(to, expand(body, built.known), self.source(one, len(first) + 1))
+        else:
+            built.ran.files.hide(to)
 
 
 def _lines_of(one: Instruction, escape: str) -> Iterator[tuple[int, str]]:

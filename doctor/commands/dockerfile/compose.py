@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 
 from compat.base.record import NamedTuple
 from doctor.commands.dockerfile.project import Project, is_address
-from doctor.commands.dockerfile.yaml import Node
 from doctor.model.facts.dockerfile import DockerfileLine, DockerfileService
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 from doctor.script.parse import FILE_AT_MOST_BYTES, DockerfileError
+from doctor.script.yaml import Node
 
 _ENDS = (".yml", ".yaml")
 _DEVICES = ("deploy", "resources", "reservations", "devices")

@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from doctor.commands.check.command import CheckSubject, report_of
-from doctor.commands.dockerfile.yaml import Node, parse_yaml
 from doctor.host import BadRequest
 from doctor.model.encode import encode_report
 from doctor.model.facts.seen import Place
 from doctor.model.finding import Report
 from doctor.output.finding_views import place_of
 from doctor.script.parse import DockerfileError
+from doctor.script.yaml import Node, parse_yaml
 from tests.commands.dockerfile.judged import found
 
 CODE = "compose-gpu-not-reserved"

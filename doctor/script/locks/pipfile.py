@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from compat.spec import normal
-from doctor.commands.lock.package import Lines, LockError, Package, Wanted, build_of, of_wheel
 from doctor.model.facts.seen import Place
+from doctor.script.locks.package import Lines, LockError, Package, Wanted, build_of, of_wheel
 
 SHAPE = {"_meta": {"sources": [{"name": str}], "requires": {"python_version": str}}, "*": {"*": {"index": str}}}
 

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 
 from compat.spec import normal
-from doctor.commands.dockerfile.yaml import Node
-from doctor.commands.lock.package import LockError, Package, build_of, of_wheel
 from doctor.model.facts.seen import Place
+from doctor.script.locks.package import LockError, Package, build_of, of_wheel
+from doctor.script.yaml import Node
 
 _CONDA = re.compile(r"/([^/]+)-([^-/]+)-([^-/]+)\.(?:conda|tar\.bz2)$")
 _CUDA = re.compile(r"(?:^|_)cuda_?(\d\d)\.?(\d)?")
 
 
-def pixi(document: Node, platform: str, file: str) -> tuple[Package, ...]:
-    """Return the packages of the environment `default` for a platform, "linux-64"; raises LockError."""
+def pixi(document: Node, platform: str, file: str, named: str = "") -> tuple[Package, ...]:
+    """Return the packages of an environment, `default` for "", on a platform, "linux-64"; raises LockError."""
     environments = document.at("environments") or Node(None, 0)
-    chosen = environments.at("default") or next(iter(environments.fields.values()), Node(None, 0))
+    chosen = environments.at(named or "default") or next(iter(environments.fields.values()), Node(None, 0))
     listed = chosen.at("packages", platform)
     if listed is None:
         there = ", ".join((chosen.at("packages") or Node(None, 0)).fields)

@@ -38,6 +38,8 @@ class Wanted(NamedTuple):
     environment: Mapping[str, str]  # the names of PEP 508
     extras: frozenset[str]
     groups: frozenset[str]
+    part: str = ""  # the member of a workspace, or the environment of pixi; "" for the default one
+    main: bool = True  # whether what belongs to no group counts
 
     def holds(self, marker: str) -> bool:
         """Return whether a marker holds for the platform; raises LockError for one that cannot be read."""

@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from doctor.commands.lock.package import Lines, LockError, Package, Wanted, build_of, of_wheel, tables
+from compat.spec import normal
 from doctor.model.facts.seen import Place
+from doctor.script.locks.package import Lines, LockError, Package, Wanted, build_of, of_wheel, tables
 
 _CONFLICT = re.compile(r"extra\s*(==|!=)\s*'((?:extra|group)-\d+-[^']+)'")
 _TRUE, _FALSE = "python_version >= '0'", "python_version < '0'"
@@ -55,10 +56,19 @@ class _Walk:
     def _project(self) -> Table:
         """The root of the walk, by its source: that of the directory of the lock file."""
         projects = [one for each in self._records.values() for one in each if _PROJECTS & {*one.get("source", {})}]
+        if self._wanted.part:
+            return self._member(projects)
         here = (one for one in projects if "." in (one["source"].get("editable"), one["source"].get("virtual")))
         root = next(here, projects[0] if projects else None)
         if root is None:
             raise LockError(f"{self._file}: it has no project")
+        return root
+
+    def _member(self, projects: list[Table]) -> Table:
+        """The member of the workspace that was named."""
+        root = next((one for one in projects if normal(one["name"]) == normal(self._wanted.part)), None)
+        if root is None:
+            raise LockError(f"{self._file}: it has no member {self._wanted.part}")
         return root
 
     def place_of(self, record: Table) -> int:
@@ -81,7 +91,7 @@ class _Walk:
         return [one for one in found.values() if not _PROJECTS & {*one.get("source", {})}]
 
     def _next(self, one: Table, extras: frozenset[str], groups: frozenset[str]) -> list[tuple[Table, frozenset[str]]]:
-        edges = list(one.get("dependencies", ()))
+        edges = list(one.get("dependencies", ())) if self._wanted.main or one is not self._root else []
         for extra in extras:
             edges += one.get("optional-dependencies", {}).get(extra, ())
         for group in groups:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from compat.spec import normal
-from doctor.commands.lock.package import Lines, Package, Wanted, build_of, of_wheel, tables, texts
 from doctor.model.facts.seen import Place
+from doctor.script.locks.package import Lines, Package, Wanted, build_of, of_wheel, tables, texts
 
 Table = Mapping[str, Any]
 POETRY = {"metadata": {"python-versions": str}, "extras": {}, "package": [{"source": {}}]}
@@ -18,7 +18,7 @@ PYLOCK = {"requires-python": str, "packages": [{"wheels": [{}], "archive": {}}]}
 
 def poetry(document: Table, wanted: Wanted, file: str, lines: Lines) -> tuple[Package, ...]:
     """Return what is in the main group, and in the groups and extras that are chosen."""
-    groups, extras = {"main", *wanted.groups}, document.get("extras", {})
+    groups, extras = {*({"main"} if wanted.main else ()), *wanted.groups}, document.get("extras", {})
     of_extras = {normal(one.partition(" ")[0]) for extra in wanted.extras for one in texts(extras.get(extra))}
     found = []
     seen: Counter[str] = Counter()
@@ -40,7 +40,7 @@ def poetry(document: Table, wanted: Wanted, file: str, lines: Lines) -> tuple[Pa
 
 def pdm(document: Table, wanted: Wanted, file: str, lines: Lines) -> tuple[Package, ...]:
     """Return what is in the default group, and in the groups and extras that are chosen."""
-    groups = {"default", *wanted.groups, *wanted.extras}
+    groups = {*({"default"} if wanted.main else ()), *wanted.groups, *wanted.extras}
     found = []
     seen: Counter[str] = Counter()
     for one in tables(document, "package"):
