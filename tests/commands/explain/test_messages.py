@@ -44,6 +44,9 @@ SAMPLES = (
     *texts("sixth.txt"),
     *texts("seventh.txt"),
     *texts("eighth.txt"),
+    *texts("ninth.txt"),
+    *texts("tenth.txt"),
+    *texts("stumbles.txt"),
 )
 INVENTORY = texts("inventory.txt")
 
