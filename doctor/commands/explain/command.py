@@ -12,8 +12,8 @@ from compat.base.choice import one_of
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from doctor.commands.explain.document import STATUS, ExplainDocument
+from doctor.commands.explain.dump import tell
 from doctor.commands.explain.evidence import files_of, unpacked
-from doctor.commands.explain.report_from_text import causes_of_report, merged, report_of
 from doctor.host import BadRequest
 from doctor.host.files import open_named
 from doctor.messages import pages
@@ -82,9 +82,13 @@ def _redacted(value: T) -> T:
 def explained(reading: Reading, name: str, matrix: Matrix) -> ExplainDocument:
     """Messages by their signatures, dumps by the rules, both as one; `name`: of the machine that the text is about."""
     by_message = causes_of(reading, matrix)
-    report = report_of(reading, name, matrix)
-    if report is None:
+    told = tell(reading)
+    if not told.titles:
         return ExplainDocument(reading, by_message)
+    # Late: only a text with a dump needs the rules.
+    from doctor.commands.explain.report_from_text import causes_of_report, merged, report_of
+
+    report = report_of(told, name, matrix)
     return ExplainDocument(reading, merged(by_message, causes_of_report(report, reading)), report.facts)
 
 
