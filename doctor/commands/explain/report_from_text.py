@@ -99,6 +99,12 @@ def merged(by_message: tuple[Cause, ...], by_rule: tuple[Cause, ...]) -> tuple[C
     return tuple(sorted((*both, *rules.values()), key=lambda one: -one.confidence))
 
 
+def agreed(by_message: tuple[Cause, ...], by_rule: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    """Add the rules' remedies to the causes of messages that a rule confirms; the rules make no cause of their own."""
+    known = {code for one in by_message for code in (one.code, *MORE_EXACT.get(one.code, ()))}
+    return merged(by_message, tuple(one for one in by_rule if one.code in known))
+
+
 def _agreed(message: Cause, rule: Cause) -> Cause:
     lines = {one.line: one for one in (*message.matched, *rule.matched)}
     return message._replace(
