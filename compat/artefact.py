@@ -162,7 +162,7 @@ class StatusRow(NamedTuple):
     """One status code of a library. File status.json, table codes."""
 
     id: str
-    library: str  # "nvml", "cuda" (runtime), "cudnn"
+    library: str  # "nvml", "cuda" (runtime), "cuda-driver", "cudnn", "cublas", ...
     versions: str  # PEP 440 specifier on the library's releases with this number; "" for all
     code: int
     name: str

@@ -10,7 +10,7 @@ from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from doctor.messages.clues import Clues
 from doctor.messages.reading import Line, Reading
-from doctor.messages.signature import MIN_CONFIDENCE, Means, Signature, families
+from doctor.messages.signature import MIN_CONFIDENCE, Means, Signature, families, refutations
 from doctor.messages.widths import unwrap_lines
 from doctor.model.finding import Remedy
 
@@ -26,6 +26,7 @@ NOT_THE_STACK = frozenset(
         *("cudnn-too-new-warn", "driver-older-than-ptxas-warn", "mig-single-instance", "no-nvidia-gpu"),
     )
 )
+_REFUTABLE = frozenset(("no-kernel-module", "windows-driver-missing", "no-nvidia-gpu", "cpu-only-wheel"))
 # A message names the fault roughly where the rules know which of these it is.
 MORE_EXACT = {"gpu-arch-not-in-build": ("gpu-too-new-for-cuda", "gpu-too-old-dropped")}
 
@@ -79,8 +80,18 @@ def causes_of(reading: Reading, matrix: Matrix) -> tuple[Cause, ...]:
     by_code: dict[str, list[_Hit]] = {}
     for hit in hits:
         by_code.setdefault(hit.means.code, []).append(hit)
-    found = [_cause(code, mine) for code, mine in by_code.items()]
+    refuted = _refuted(by_code, clues)
+    found = [_cause(code, mine) for code, mine in by_code.items() if code not in refuted]
     return tuple(sorted((one for one in found if one.confidence >= MIN_CONFIDENCE), key=_rank))
+
+
+def _refuted(codes: Iterable[str], clues: Clues) -> frozenset[str]:
+    """Of the codes, those that the text itself shows to be wrong."""
+    asked = frozenset(codes)
+    # The rows are read only where a code has some.
+    if not asked & _REFUTABLE:
+        return frozenset()
+    return frozenset().union(*(codes & asked for codes, shown in refutations() if codes & asked and clues.has(shown)))
 
 
 def _rank(cause: Cause) -> tuple[float, int]:

@@ -13,9 +13,10 @@ from doctor.messages.widths import unwrap_lines
 
 _LONGEST_RUN = 160
 _RUN = re.compile(r"(\\[sSwWd]|(?<!\\)\])([*+])")
-_BLANK = re.compile(r" ([+*?]?)")
+_BLANK = re.compile(r"\\.|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])| (?P<times>[+*?]?)")
 
-_CARD = re.compile(
+# The name of a GPU, in its group 1.
+CARD = re.compile(
     r"\b((?:(?:NVIDIA|GeForce|Quadro|Tesla|TITAN|RTX|GTX|GT)[ -]?){1,3}(?:PRO |X |V |Z |M|K|P|T|A|H|B|L)?\d{2,4}"
     r"(?: ?(?:Ti|SUPER|D|M|Ada|Xp|GB|PCIe|SXM\d?|NVL|Blackwell)\b)*|TITAN (?:X|V|Xp|RTX)|DGX Spark|"
     r"\b(?:[KMPVATHLB]\d{1,3}[mst]?|GH200|GB10|GB200|RTX PRO \d{4})\b)",
@@ -43,7 +44,7 @@ class Clues:
     def capabilities(self) -> tuple[ComputeCapability, ...]:
         """Of the cards that are named, oldest first; () where none is known."""
         found: set[ComputeCapability] = set()
-        for named in dict.fromkeys(match[0] for match in _CARD.finditer(self.text)):
+        for named in dict.fromkeys(match[0] for match in CARD.finditer(self.text)):
             try:
                 card = gpu_card_of(named, self.matrix)
             except (Uncovered, NoGpuName):
@@ -70,6 +71,14 @@ def flexible(pattern: str) -> re.Pattern[str]:
 
     No run is longer than a message needs, so that time stays linear in the text.
     """
-    spaced = _BLANK.sub(lambda found: r"\s*" if found[1] in ("*", "?") else r"\s+", pattern)
+    spaced = _BLANK.sub(_spaced, pattern)
     bounded = _RUN.sub(lambda found: f"{found[1]}{{{'1' if found[2] == '+' else '0'},{_LONGEST_RUN}}}", spaced)
     return re.compile(bounded, re.IGNORECASE)
+
+
+def _spaced(found: re.Match[str]) -> str:
+    if found["set"]:
+        return found["set"].replace(" ", r"\s")
+    if found["times"] is None:  # an escaped character
+        return found[0]
+    return r"\s*" if found["times"] in ("*", "?") else r"\s+"

@@ -55,6 +55,7 @@ _KEYS = (
     "stack|stack_trace|stacktrace|traceback|evalue|py_callstack|stderr|stdout|output|details?"
 )
 _SAID = re.compile(rf'(?:"(?:{_KEYS})"\s*:\s*\[?\s*|(?<![\w.-])(?:{_KEYS})=){_STRING}')
+_WHOLE = re.compile(r'\bmsg="inference compute"')  # Ollama's line about a GPU: what it says stands behind its message
 _NEXT = re.compile(rf"\s*,\s*{_STRING}")
 _IS_JSON = re.compile(r"\s*(?:\[\s*)?\{|\s*\[\d+\.\d+, ?\"[oe]\"|.{0,300}?\b(?:level|lvl|time|ts|severity)=")
 _ALONE = re.compile(rf"\s*{_STRING},?\s*")  # a line of a notebook's file
@@ -96,8 +97,9 @@ def _bare(text: str) -> str:
 
 def _inner(text: str) -> tuple[str, ...]:
     """What is shown in the strings of a line of JSON or logfmt, () where it is none."""
-    if '"' in text and _IS_JSON.match(text):
-        return tuple(_decoded(one) for one in _said(text))
+    if '"' in text and _IS_JSON.match(text) and not _WHOLE.search(text):
+        if said := _said(text):
+            return tuple(_decoded(one) for one in said)
     if "\\" not in text:
         return ()
     alone = _ALONE.fullmatch(text)
@@ -112,7 +114,7 @@ def _said(text: str) -> list[str]:
     while one := _SAID.search(text, at):
         found.append(one[1])
         at = one.end()
-        while one[0].count("[") and (one_more := _NEXT.match(text, at)):
+        while "[" in text[one.start() : one.start(1)] and (one_more := _NEXT.match(text, at)):
             found.append(one_more[1])
             at = one_more.end()
     return [one for one in found if one]

@@ -81,6 +81,20 @@ def families() -> dict[str, Family]:
     return {name: _family(name, _rows(folder, name), shared) for name in names}
 
 
+def refutations() -> tuple[tuple[frozenset[str], str], ...]:
+    """Return codes with the pattern of what refutes them: a text that holds it has another cause."""
+    folder = signatures.__path__[0]
+    shared = _rows(folder, "_shared")
+    rows = _rows(folder, "_refuted")["refuted"]
+    return tuple((frozenset(row["codes"]), _joined(row["by"], shared)) for row in rows)
+
+
+def _joined(pattern: str | list[str], shared: dict[str, list[str]]) -> str:
+    """Join alternatives; "@boxed" stands for those of `_shared.json`."""
+    parts = [pattern] if isinstance(pattern, str) else pattern
+    return "|".join(part for one in parts for part in (shared[one[1:]] if one.startswith("@") else (one,)))
+
+
 def _rows(folder: str, name: str) -> dict[str, Any]:
     with open(os.path.join(folder, f"{name}.json"), encoding="utf-8") as file:
         rows: dict[str, Any] = json.load(file)
@@ -88,19 +102,14 @@ def _rows(folder: str, name: str) -> dict[str, Any]:
 
 
 def _family(name: str, told: dict[str, Any], shared: dict[str, list[str]]) -> Family:
-    def whole(pattern: str | list[str]) -> str:
-        """Join alternatives; "@boxed" stands for those of `_shared.json`."""
-        parts = [pattern] if isinstance(pattern, str) else pattern
-        return "|".join(part for one in parts for part in (shared[one[1:]] if one.startswith("@") else (one,)))
-
     def means(row: dict[str, Any]) -> Means:
-        patterns = {key: whole(row[key]) for key in ("given", "unless") if key in row}
+        patterns = {key: _joined(row[key], shared) for key in ("given", "unless") if key in row}
         return Means(row["code"], row["says"], row["confidence"], **patterns, mends=row.get("fix", ""))
 
     return Family(
         tuple(
             Signature(
-                pattern=whole(row["pattern"]),
+                pattern=_joined(row["pattern"], shared),
                 words=tuple(row["words"]),
                 source=row["source"],
                 means=tuple(map(means, row.get("means", ()))),

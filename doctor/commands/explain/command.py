@@ -11,9 +11,10 @@ from typing import TypeVar
 from compat.base.choice import one_of
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
+from doctor.commands.explain import advice, prose
 from doctor.commands.explain.document import STATUS, ExplainDocument
+from doctor.commands.explain.dump import tell
 from doctor.commands.explain.evidence import files_of, unpacked
-from doctor.commands.explain.report_from_text import causes_of_report, merged, report_of
 from doctor.host import BadRequest
 from doctor.host.files import open_named
 from doctor.messages import pages
@@ -82,10 +83,21 @@ def _redacted(value: T) -> T:
 def explained(reading: Reading, name: str, matrix: Matrix) -> ExplainDocument:
     """Messages by their signatures, dumps by the rules, both as one; `name`: of the machine that the text is about."""
     by_message = causes_of(reading, matrix)
-    report = report_of(reading, name, matrix)
-    if report is None:
-        return ExplainDocument(reading, by_message)
-    return ExplainDocument(reading, merged(by_message, causes_of_report(report, reading)), report.facts)
+    told = tell(reading)
+    words = told if told.titles or not advice.can_help(by_message) else prose.tell(reading)
+    is_prose = not told.titles and bool(words.titles) and prose.can_help(by_message)
+    causes, facts = by_message, None
+    if told.titles or is_prose:
+        # Late: only a text that shows a machine needs the rules.
+        from doctor.commands.explain.report_from_text import agreed, causes_of_report, merged, report_of
+
+        report = report_of(words, name, matrix)
+        by_rule = causes_of_report(report, reading)
+        causes = agreed(causes, by_rule) if is_prose else merged(causes, by_rule)
+        facts = None if is_prose else report.facts
+    if advice.can_help(causes):
+        causes = advice.added(causes, words.said, "\n".join(line.text for line in reading.lines), matrix)
+    return ExplainDocument(reading, causes, facts)
 
 
 def _name(subject: str) -> str:

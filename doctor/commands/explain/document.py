@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from doctor.commands.explain.post import text_to_post
@@ -20,6 +21,8 @@ STACK, NOT_STACK, UNKNOWN = "stack-fault", "not-a-stack-fault", "unknown"
 STATUS = {STACK: 1, NOT_STACK: 0, UNKNOWN: 4}
 _SHOWN = 3  # causes in the text; JSON has them all
 _SURE = 0.8  # from here on the text may say that the stack needs nothing
+# A command of several words, which a paragraph may break; it is repeated on a line of its own, to be copied.
+_COMMAND = re.compile(r"`((?:gpudoctor|python -m pip|pip|sudo|env|export|docker|nvidia-ctk) [^`]+)`")
 _CLOSE = 0.35  # a cause that is this much less sure than the first is not worth a reader's time
 
 
@@ -107,7 +110,10 @@ def _show(page: Page, cause: Cause, *, first: bool) -> None:
         show_remedies(page, cause.remedies, "there")
     elif first and (mends := cause.mends or pages.mends(cause.code)):
         # The page of the code has the other paragraphs, which are about other forms of this fault.
-        page.paragraph("  Fix: " + " ".join(mends.split("\n\n")[0].split()), hang=4)
+        fix = " ".join(mends.split("\n\n")[0].split())
+        page.paragraph("  Fix: " + fix, hang=4)
+        if cause.mends:
+            page.verbatim("\n".join(_COMMAND.findall(fix)), indent=6)
         if cause.blames_stack and cause.code in rule_codes():
             page.paragraph("  To get the commands, run on that machine: gpudoctor check", hang=4)
 

@@ -30,7 +30,11 @@ class Field(Enum):
     PYTHON = "Python"  # "3.10.12"
     PACKAGE = "package"  # "torch==2.1.0+cu121"
     CONDA_PACKAGE = "conda package"  # the same, of conda
+    DRIVER_PACKAGE = "driver package"  # its release: what is installed, where no line names the loaded one
     FLAVOUR = "flavour of the kernel module"  # "open", "proprietary"
+    MODULE = "loaded kernel module"  # "nvidia_uvm", "nouveau"
+    DKMS = "DKMS"  # "nvidia 550.54.14 6.8.0-45-generic installed"
+    SECURE_BOOT = "Secure Boot"  # "on", "off"
     KERNEL_LOG = "kernel log"  # a line of it
     CUDA_FAILS = "CUDA does not start"
     CUDA_WORKS = "CUDA starts"  # only where a program says that it did

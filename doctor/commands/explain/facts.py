@@ -19,7 +19,7 @@ from compat.version import ComputeCapability, CudaVersion, DriverRelease
 from doctor.commands.explain.dump import Field, Told
 from doctor.commands.explain.installed import configuration_of, cudnn_of, toolkit_of
 from doctor.model.facts import Facts, Machine
-from doctor.model.facts.driver import CudaStart, DriverFacts, Nvml
+from doctor.model.facts.driver import CudaStart, DkmsBuild, DriverFacts, Nvml
 from doctor.model.facts.environment import Environment, Framework
 from doctor.model.facts.gpu import Gpu, GpuNow
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, UnseenError, WhyNot, all_unseen, value_or
@@ -86,7 +86,7 @@ def _system(told: Told, matrix: Matrix) -> SystemFacts:
     identity, version = _distribution(text)
     machine = re.search(_MACHINES, f"{bare} {text} {value_or(_only(told, Field.MACHINE), '')} {_windows_machine(told)}")
     kernel = re.match(rf"Linux-(.+?)-(?:{_MACHINES})", bare)
-    glibc = _only(told, Field.GLIBC)
+    glibc, secure = _only(told, Field.GLIBC), _only(told, Field.SECURE_BOOT)
     number = re.search(r"(\d{1,6}\.\d{1,6})$", value_or(glibc, ""))
     unseen: SystemFacts = all_unseen(SystemFacts, _HIDDEN.why)
     return unseen._replace(
@@ -97,18 +97,14 @@ def _system(told: Told, matrix: Matrix) -> SystemFacts:
         machine=Seen(machine[0], _shown_at(told, either)) if machine else _machine_of_cards(told, matrix),
         kernel=_part(platform, kernel and kernel[1]),
         glibc=_part(glibc, number and number[1] if number and number[1] not in _OLD_PYTHONS else None),
-        kernel_log=_kernel_log(told),
+        kernel_log=_all(told, Field.KERNEL_LOG),
+        secure_boot=_part(secure, value_or(secure, "") == "on"),
         wsl=_part(platform, 2 if "microsoft-standard" in bare.lower() else 0),
         jetson=_part(platform, "") if isinstance(platform, Unseen) else Seen("", platform.how),
     )
 
 
 _OLD_PYTHONS = frozenset({"2.2.5", "2.9", "2.10"})  # before 3.8, platform.libc_ver looked into the interpreter's file
-
-
-def _kernel_log(told: Told) -> Fact[tuple[str, ...]]:
-    lines = told.of(Field.KERNEL_LOG)
-    return Seen(tuple(one.value for one in lines), lines[0].at) if lines else _HIDDEN
 
 
 def _windows_machine(told: Told) -> str:
@@ -133,8 +129,9 @@ def _distribution(text: str) -> tuple[str, str]:
 
 
 def _shown_at(told: Told, either: Fact[str]) -> str | Place:
-    """Return where the text shows what the machine is: its system, or else the line of its Python."""
-    return either.how if isinstance(either, Seen) else next(one.at for one in told.of(Field.PYTHON))
+    """Return where the text shows what the machine is: its system, the machine itself, or the line of its Python."""
+    shown = (*told.of(Field.MACHINE), *told.of(Field.PYTHON))
+    return either.how if isinstance(either, Seen) else shown[0].at
 
 
 def _family_by_signs(told: Told) -> Fact[str]:
@@ -163,6 +160,8 @@ def _machine_of_cards(told: Told, matrix: Matrix) -> Fact[str]:
 
 def _driver(told: Told) -> DriverFacts:
     release, cuda = _only(told, Field.DRIVER), _only(told, Field.DRIVER_CUDA)
+    if not told.of(Field.DRIVER):
+        release = _only(told, Field.DRIVER_PACKAGE)
     unseen: DriverFacts = all_unseen(DriverFacts, _HIDDEN.why)
     started, failed = told.of(Field.CUDA_WORKS), told.of(Field.CUDA_FAILS)
     listed = told.of(Field.GPU)
@@ -170,6 +169,8 @@ def _driver(told: Told) -> DriverFacts:
     return unseen._replace(
         nvml=Seen(Nvml("", "ok", "", 0), listed[0].at) if listed and asked else _HIDDEN,
         flavour=_only(told, Field.FLAVOUR),
+        modules_loaded=_all(told, Field.MODULE),
+        dkms=_dkms(told),
         module_release=_parsed(release, DriverRelease.parse) if told.of(Field.FLAVOUR) else _HIDDEN,
         release=_parsed(release, DriverRelease.parse),
         cuda=_parsed(cuda, CudaVersion.parse),
@@ -179,6 +180,16 @@ def _driver(told: Told) -> DriverFacts:
         if failed
         else _HIDDEN,
     )
+
+
+def _all(told: Told, field: Field) -> Fact[tuple[str, ...]]:
+    lines = told.of(field)
+    return Seen(tuple(one.value for one in lines), lines[0].at) if lines else _HIDDEN
+
+
+def _dkms(told: Told) -> Fact[tuple[DkmsBuild, ...]]:
+    builds = _all(told, Field.DKMS)
+    return _part(builds, tuple(DkmsBuild(*one.split(" ")) for one in value_or(builds, ())) or None)
 
 
 def _parsed(fact: Fact[str], parse: Any) -> Any:

@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 from compat.matrix import Matrix
-from doctor.commands.explain.dump import tell
+from doctor.commands.explain.dump import Told
 from doctor.commands.explain.facts import facts_of
 from doctor.diagnose import Observation, diagnose
 from doctor.messages.causes import MORE_EXACT, NOT_THE_STACK, Cause, Matched
@@ -24,11 +24,8 @@ _NO_FAULT = "no-nvidia-gpu"  # no machine needs one for a program that fails of 
 _SURE, _WARNED, _FITS = 0.9, 0.4, 0.5
 
 
-def report_of(reading: Reading, name: str, matrix: Matrix) -> Report | None:
-    """Return the report on the dumps of a text; None where it holds none. `name`: how findings name the machine."""
-    told = tell(reading)
-    if not told.titles:
-        return None
+def report_of(told: Told, name: str, matrix: Matrix) -> Report:
+    """Return the report on the dumps of a text. `name`: how findings name the machine."""
     started, facts = time.perf_counter(), facts_of(told, name, matrix)
     seen = Observation(facts, revise=partial(without_refuted, facts=facts))
     return diagnose(seen, matrix, load_rules(), started)
@@ -100,6 +97,12 @@ def merged(by_message: tuple[Cause, ...], by_rule: tuple[Cause, ...]) -> tuple[C
         code = next((code for code in (one.code, *MORE_EXACT.get(one.code, ())) if code in rules), "")
         both.append(_agreed(one, rules.pop(code)) if code else one)
     return tuple(sorted((*both, *rules.values()), key=lambda one: -one.confidence))
+
+
+def agreed(by_message: tuple[Cause, ...], by_rule: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    """Add the rules' remedies to the causes of messages that a rule confirms; the rules make no cause of their own."""
+    known = {code for one in by_message for code in (one.code, *MORE_EXACT.get(one.code, ()))}
+    return merged(by_message, tuple(one for one in by_rule if one.code in known))
 
 
 def _agreed(message: Cause, rule: Cause) -> Cause:

@@ -37,7 +37,7 @@ ABOUT = {
     "platform": "cards of one kind of machine, and platforms that there is no build for",
     "redist": "NVIDIA's redistributable manifests, with digests",
     "redist-component": "the components of each CUDA release as archives, with digests",
-    "status": "status codes of NVML, the CUDA runtime and cuDNN",
+    "status": "error codes of the CUDA driver and runtime, NVML, cuDNN, cuBLAS, NCCL and others",
     "xid": "error codes of the kernel module",
 }
 

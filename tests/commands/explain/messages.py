@@ -709,7 +709,7 @@ FIXES: tuple[tuple[str, str, str], ...] = (
     ("ImportError: libGL.so.1: cannot open shared object file", "not-a-stack-problem", "opencv-python-headless"),
     (
         "ValueError: invalid literal for int() with base 10: 'MIG-9aeb4bbf-0a3c-5e0b-a5ab-0123456789ab'",
-        "not-a-stack-problem",
+        "framework-bug",
         "CUDA_VISIBLE_DEVICES=0",
     ),
     ('level=INFO msg="failed to get device context 801"', "cuda-call-failed", "vGPU profile"),

@@ -20,6 +20,7 @@ from doctor.model.finding import Report, Status
 from doctor.output.document import TextStyle
 
 _VISION = "torchvision==0.14.1+cu117"
+_VISION_21 = "torchvision==0.21.0+cu124"
 FOLDER = Path(__file__).parent / "dumps"
 MATRIX = Matrix()
 NAME = "the text's machine"
@@ -34,9 +35,9 @@ def document(text: str) -> ExplainDocument:
 
 
 def report(text: str) -> Report:
-    found = report_of(read(io.BytesIO(text.encode())), NAME, MATRIX)
-    assert found
-    return found
+    told = tell(read(io.BytesIO(text.encode())))
+    assert told.titles
+    return report_of(told, NAME, MATRIX)
 
 
 def causes(text: str) -> tuple[Cause, ...]:
@@ -94,6 +95,34 @@ def causes(text: str) -> tuple[Cause, ...]:
         ("xformers-0.0.31", Field.PACKAGE, ["xformers==0.0.31", "torch==2.7.1+cu126"]),
         ("comfyui", Field.GPU, ["0 NVIDIA GeForce GTX 1070"]),
         ("numba", Field.DRIVER_CUDA, ["12.4"]),
+        ("ollama-0.12", Field.GPU, ["0 NVIDIA GeForce GTX 1080"]),
+        ("ollama-0.12", Field.DRIVER_CUDA, ["12.9"]),
+        ("ollama-0.3", Field.GPU, ["0 NVIDIA GeForce RTX 4090"]),
+        ("ollama-0.3", Field.CAPABILITY, ["0 8.9"]),
+        ("llama-cpp", Field.GPU, ["0 NVIDIA GeForce RTX 3080", "1 Tesla V100-PCIE-16GB"]),
+        ("llama-cpp", Field.CAPABILITY, ["0 8.6", "1 7.0"]),
+        ("nvidia-smi-query", Field.GPU, ["0 NVIDIA GeForce RTX 4090", "1 Tesla T4"]),
+        ("nvidia-smi-query", Field.DRIVER, ["550.54.14"]),
+        ("nvidia-smi-query", Field.CAPABILITY, ["0 8.9", "1 7.5"]),
+        ("nvidia-smi-query-noheader", Field.GPU, ["0 Tesla T4"]),
+        ("nvidia-smi-query-noheader", Field.DRIVER, ["535.104.05"]),
+        ("conda-info", Field.DRIVER_CUDA, ["12.4"]),
+        ("conda-info", Field.GLIBC, ["2.35"]),
+        ("conda-info", Field.MACHINE, ["x86_64"]),
+        (
+            "dkms-status",
+            Field.DKMS,
+            ["nvidia 550.54.14 6.8.0-45-generic installed", "nvidia 550.54.14 6.8.0-47-generic built"],
+        ),
+        ("lsmod-nouveau", Field.MODULE, ["nouveau"]),
+        ("lsmod", Field.MODULE, ["nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"]),
+        ("mokutil", Field.SECURE_BOOT, ["on"]),
+        ("ldconfig", Field.CUDNN_FILE, ["/usr/local/lib/libcudnn.so.9.1.0", "/usr/local/lib/libcudnn_ops.so.9.1.0"]),
+        ("dpkg", Field.DRIVER_PACKAGE, ["550.54.14"]),
+        ("rpm", Field.DRIVER_PACKAGE, ["560.35.03"]),
+        ("apt", Field.DRIVER_PACKAGE, ["570.86.15"]),
+        ("invokeai", Field.PACKAGE, ["accelerate==1.8.1", "numpy==1.26.4", "torch==2.6.0+cu124", _VISION_21]),
+        ("invokeai", Field.TORCH_CUDA, ["12.4"]),
     ],
 )
 def test_what_is_read(name: str, field: Field, values: list[str]) -> None:

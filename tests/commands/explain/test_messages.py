@@ -44,6 +44,9 @@ SAMPLES = (
     *texts("sixth.txt"),
     *texts("seventh.txt"),
     *texts("eighth.txt"),
+    *texts("ninth.txt"),
+    *texts("tenth.txt"),
+    *texts("stumbles.txt"),
 )
 INVENTORY = texts("inventory.txt")
 
@@ -172,6 +175,20 @@ def test_a_text_that_names_a_running_driver_is_not_told_to_install_one(shows: st
     failed = "CudaSupportError: Error at driver init:\nCUDA driver library cannot be found.\nEnsure that"
     assert "no-kernel-module" in {one.code for one in causes(failed)}
     assert not {"no-kernel-module", "windows-driver-missing"} & {one.code for one in causes(f"{shows}\n{failed}")}
+
+
+@pytest.mark.parametrize(
+    ("shows", "message", "refuted"),
+    [
+        ("|   0  NVIDIA GeForce RTX 3090        Off |", "NVRM: No NVIDIA GPU found.", "no-nvidia-gpu"),
+        ("GPU 0: Tesla T4 (UUID: GPU-1)", "NVRM: No NVIDIA GPU found.", "no-nvidia-gpu"),
+        ("ggml_cuda_init: found 1 CUDA devices:", "NVRM: No NVIDIA GPU found.", "no-nvidia-gpu"),
+        ("CUDA available: True", "AssertionError: Torch not compiled with CUDA enabled", "cpu-only-wheel"),
+    ],
+)
+def test_what_the_text_shows_refutes_a_cause(shows: str, message: str, refuted: str) -> None:
+    assert refuted in {one.code for one in causes(message)}
+    assert refuted not in {one.code for one in causes(f"log\n{shows}\n{message}")}
 
 
 @pytest.mark.parametrize("place", ["[multiproc_executor.py:694]", "[model_runner.py:1]", "[mm.cc:12]"])

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from doctor.messages import decide, signatures
+from doctor.messages.causes import _REFUTABLE
 from doctor.messages.clues import flexible
-from doctor.messages.signature import families
+from doctor.messages.signature import families, refutations
 from tests.commands.explain.prefilter import with_words
 
 FOLDER = Path(signatures.__path__[0])
@@ -57,8 +58,15 @@ def test_patterns_compile() -> None:
 
 
 def test_each_shared_pattern_is_used_and_there() -> None:
-    used = {name for family in families() for name in references(rows(family))}
+    used = {name for family in (*families(), "_refuted") for name in references(rows(family))}
     assert used == set(SHARED)
+
+
+def test_each_refutation_is_read() -> None:
+    for codes, pattern in refutations():
+        assert codes <= _REFUTABLE
+        flexible(pattern)
+    assert frozenset().union(*(codes for codes, _ in refutations())) == _REFUTABLE
 
 
 def test_each_function_that_decides_is_named_by_a_row() -> None:

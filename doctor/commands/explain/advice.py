@@ -1,0 +1,195 @@
+"""Commands for a cause that no rule could judge: for the system, the GPU and the library that the text shows.
+
+The commands are gpudoctor's own plans, or a wheel that a row of the matrix names. `check` on the machine itself knows more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from compat.base.record import NamedTuple
+from compat.matrix import Matrix
+from compat.row import LibraryRow
+from doctor.commands.explain.dump import Field, Said
+from doctor.messages.causes import Cause
+
+
+class Shown(NamedTuple):
+    """What the text shows of its machine."""
+
+    text: str  # the lines that speak for the cause, and its sentence
+    distribution: str  # "ubuntu-22.04", "" where it is not shown
+    is_windows: bool
+    gpu: str  # "RTX 5090", "" where it is not shown
+    framework: str  # "torch", "" where none is named
+    in_python: bool
+
+
+def added(causes: tuple[Cause, ...], said: Iterable[Said], lines: str, matrix: Matrix) -> tuple[Cause, ...]:
+    """Give the first cause its commands, where neither its message nor a rule has some."""
+    if not causes or causes[0].remedies or causes[0].mends:
+        return causes
+    first = causes[0]
+    advise = _ADVICE.get(first.code)
+    advice = advise(_shown(first, said, lines), matrix) if advise else ""
+    return (first._replace(mends=advice), *causes[1:]) if advice else causes
+
+
+def can_help(causes: tuple[Cause, ...]) -> bool:
+    """Whether `added` may add something, so that the text is worth a look."""
+    return bool(causes) and not causes[0].remedies and not causes[0].mends and causes[0].code in _ADVICE
+
+
+_IDS = {
+    "Ubuntu": "ubuntu",
+    "Debian GNU/Linux": "debian",
+    "Fedora": "fedora",
+    "Rocky Linux": "rocky",
+    "AlmaLinux": "almalinux",
+    "Red Hat Enterprise Linux": "rhel",
+}
+_WHOLE = frozenset({"debian", "rocky", "almalinux", "rhel", "fedora"})  # whose minor release is no part of the name
+_FRAMEWORKS = re.compile(r"(?i)\b(?:py)?(torch|tensorflow|jax|cupy|paddle|onnxruntime)|(RuntimeError: CUDA error: )")
+_NAMES = {"paddle": "paddlepaddle-gpu", "onnxruntime": "onnxruntime-gpu"}
+
+
+def _shown(cause: Cause, said: Iterable[Said], lines: str) -> Shown:
+    told = {one.field: one.value for one in said}
+    system = told.get(Field.SYSTEM, "")
+    found = next((re.search(rf"{name} (\d+)(\.\d+)?", system) for name in _IDS if name in system), None)
+    distribution = ""
+    if found:
+        identity = _IDS[found[0].rpartition(" ")[0]]
+        distribution = f"{identity}-{found[1]}{'' if identity in _WHOLE else found[2] or ''}"
+    framework = _FRAMEWORKS.search(lines)
+    name = (framework[1] or "torch").lower() if framework else ""  # the words "CUDA error: " are torch's
+    windows = "Windows" in system or told.get(Field.FAMILY) == "windows"
+    return Shown(
+        text="\n".join((*(one.text for one in cause.matched), cause.summary)),
+        distribution=distribution,
+        is_windows=windows,
+        gpu=told.get(Field.GPU, "").partition(" ")[2],
+        framework=_NAMES.get(name, name),
+        in_python=bool(re.search(r"site-packages|Traceback|\w+Error: |>>> |python", lines)),
+    )
+
+
+def _where(shown: Shown) -> str:
+    if shown.distribution:
+        return f" --distribution {shown.distribution}"
+    return " --os windows" if shown.is_windows else ""
+
+
+def _driver(shown: Shown, _matrix: Matrix) -> str:
+    older = f"a build for an older CUDA: `gpudoctor install {shown.framework}` finds it" if shown.framework else ""
+    return (
+        f"Install a newer driver on the host (not in a container): `gpudoctor install driver{_where(shown)}` prints the "
+        f"commands. Then reboot. {f'Or use {older}.' if older else ''}"
+    ).strip()
+
+
+def _code_for_gpu(shown: Shown, _matrix: Matrix) -> str:
+    if not shown.framework:
+        return ""
+    gpu = f' --gpu "{shown.gpu}"' if shown.gpu else ""
+    return (
+        f"Install a build that has code for this GPU: `gpudoctor matrix solve {shown.framework}{gpu}` names the release "
+        "and prints the commands."
+    )
+
+
+def _cpu_build(shown: Shown, _matrix: Matrix) -> str:
+    if not shown.framework:
+        return ""
+    return (
+        f"Install the build for the GPU, in the environment that the program uses: `gpudoctor install {shown.framework}` "
+        "finds the release and prints the commands."
+    )
+
+
+_SONAME = re.compile(r"\b(lib[\w-]+\.so(?:\.\d+)*)|\b(\w+64_\w+\.dll)")
+
+
+def _library(shown: Shown, matrix: Matrix) -> str:
+    """The wheel that has a library, and the toolkit of its CUDA."""
+    named = {found[0] for found in _SONAME.finditer(shown.text)}
+    rows: tuple[LibraryRow, ...] = matrix.rows("libraries", "sonames")
+    mine = [row for row in rows if named & {row.soname, row.dll}]
+    if not mine:
+        return ""
+    majors = sorted({match[0] for row in mine if (match := re.search(r"\d+(?:\.\d+)?", row.cuda))}, key=float)
+    major = next((one for one in majors if one.startswith("12")), majors[-1])  # cuRAND's name is the same in all
+    row = next(row for row in mine if major in row.cuda)
+    toolkit = f"install the CUDA {major} toolkit: `gpudoctor install cuda {major.removesuffix('.0')}{_where(shown)}`"
+    if row.wheel and shown.in_python and not shown.is_windows:
+        return (
+            f"Install the library in the program's environment: `python -m pip install {row.wheel}`. If the program does "
+            f"not search there, {toolkit} prints the commands."
+        )
+    return f"{toolkit[0].upper()}{toolkit[1:]} prints the commands."
+
+
+_CUDNN_MAJOR = re.compile(r"cudnn\w*\.so\.(\d)|cudnn\w*64_(\d)\.dll")
+_CUDA_MAJOR = re.compile(r"(?i)cu(1[123])\d?\b|cuda[- :]{0,3}v?(1[123])\b|so\.(1[123])\b")
+
+
+def _cudnn(shown: Shown, _matrix: Matrix) -> str:
+    found = _CUDNN_MAJOR.search(shown.text)
+    major = next(filter(None, found.groups()), "") if found else ""
+    bound = f'">={major},<{int(major) + 1}"' if major else ""
+    told = _CUDA_MAJOR.search(shown.text)
+    cuda = next(filter(None, told.groups()), "12") if told else "12"
+    if shown.in_python and not shown.is_windows:
+        wheel = f"nvidia-cudnn-cu{cuda}"
+        asked = f'"{wheel}{bound[1:]}' if bound else wheel
+        return (
+            f"Install cuDNN in the program's environment: `python -m pip install -U {asked}`. `gpudoctor which cudnn` then "
+            "shows which copy the program loads."
+        )
+    return f"Install cuDNN: `gpudoctor install cudnn{f' {major}' if major else ''}{_where(shown)}` prints the commands."
+
+
+def _hidden_gpus(shown: Shown, _matrix: Matrix) -> str:
+    unset = "set CUDA_VISIBLE_DEVICES=" if shown.is_windows else "unset CUDA_VISIBLE_DEVICES"
+    return f"Unset the variable in the shell that starts the program: `{unset}`. `nvidia-smi -L` lists the GPUs."
+
+
+def _system_library(shown: Shown, _matrix: Matrix) -> str:
+    found = re.search(r"\b(lib[\w+-]+\.so(?:\.\d+)*)", shown.text)
+    if not found or shown.is_windows:
+        return ""
+    return (
+        f"Find the package that has {found[1]} and install it: `apt-file search {found[1]}` (Debian, Ubuntu), "
+        f"`dnf provides '*/{found[1]}'` (Fedora, RHEL)."
+    )
+
+
+def _numpy(_shown: Shown, _matrix: Matrix) -> str:
+    return 'Install an older NumPy in that environment: `python -m pip install "numpy<2"`. Or upgrade the package.'
+
+
+def _other_copy(_shown: Shown, _matrix: Matrix) -> str:
+    return (
+        "Start the program once without the variable: `env -u LD_LIBRARY_PATH COMMAND`. If that works, remove the directory "
+        "with the other copy from LD_LIBRARY_PATH."
+    )
+
+
+_ADVICE: dict[str, Callable[[Shown, Matrix], str]] = {
+    "driver-too-old-for-runtime": _driver,
+    "ptx-newer-than-driver": _driver,
+    "gpu-too-new-for-cuda": _code_for_gpu,
+    "gpu-arch-not-in-build": _code_for_gpu,
+    "gpu-too-old-dropped": _code_for_gpu,
+    "cpu-only-wheel": _cpu_build,
+    "cudart-soname-missing": _library,
+    "nvrtc-missing": _library,
+    "cudnn-missing": _cudnn,
+    "cudnn-sublibrary-missing": _cudnn,
+    "cudnn-sublibrary-mixed": _cudnn,
+    "cuda-visible-devices-empty-or-invalid": _hidden_gpus,
+    "needed-library-missing": _system_library,
+    "numpy-abi-mismatch": _numpy,
+    "ld-library-path-shadowing": _other_copy,
+}

@@ -1,0 +1,85 @@
+"""Facts that ordinary lines name, where a text holds no dump: the framework, the GPU, the driver, the system.
+
+People name more than one release, so these facts never make a cause; they give the cause of a message its commands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from doctor.commands.explain.dump import Field, Said, Told
+from doctor.messages.causes import Cause
+from doctor.messages.clues import CARD
+from doctor.messages.reading import Line, Reading
+
+# Causes that the rules judge by a framework's build, a GPU and a driver alone.
+_JUDGED = frozenset(
+    (
+        *("driver-too-old-for-runtime", "gpu-arch-not-in-build", "gpu-too-new-for-cuda", "gpu-too-old-dropped"),
+        *("cpu-only-wheel", "driver-does-not-support-gpu"),
+    )
+)
+_TITLE = "the words of the text"
+_PACKAGE = re.compile(
+    r"(?i)(?<![\w/.-])(?P<name>torch|pytorch|tensorflow|jaxlib|jax|cupy-cuda1[123]x|onnxruntime-gpu|paddlepaddle-gpu)"
+    r"(?:==|(?: version)?[:=]? ?v?)(?P<version>\d{1,2}\.\d{1,3}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.+]|\.\d)"
+)
+_DRIVER = re.compile(r"(?i)(?:driver(?: version)?|NVIDIA-SMI)[ :=]{1,3}v?(\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w.])")
+_DRIVER_CUDA = re.compile(r"found version (1\d)0?(\d)0\)|CUDA Version: (\d{2}\.\d)(?= *\|)")
+_PYTHON = re.compile(r"(?i)\bpython(?: version)?[ :=]{0,3}v?(3\.\d{1,2})(?:\.\d{1,2})?\b|[/\\]python(3\.\d{1,2})[/\\]")
+_SYSTEM = re.compile(
+    r"\b(Ubuntu|Debian(?: GNU/Linux)?|Fedora|Rocky Linux|AlmaLinux|Red Hat Enterprise Linux) ?:?(\d{1,2}(?:\.\d{1,2})?)\b"
+    r"|\b[Ww]indows ?(10|11)\b"
+)
+_OF_LINUX = re.compile(r"(?:^|[\s\"'(])/(?:home|usr|opt|root|workspace)/")
+_OF_WINDOWS = re.compile(r"(?:^|[\s\"'(])[A-Za-z]:\\")
+
+
+def can_help(causes: tuple[Cause, ...]) -> bool:
+    """Whether the rules could add commands to the first cause."""
+    return bool(causes) and causes[0].code in _JUDGED
+
+
+def tell(reading: Reading) -> Told:
+    """Return what the lines name of one machine; without a title where they name no framework with its release."""
+    said = tuple(_unambiguous(_said(reading.lines)))
+    is_enough = any(one.field is Field.PACKAGE for one in said)
+    return Told((_TITLE,) if is_enough else (), said)
+
+
+def _said(lines: Iterable[Line]) -> Iterator[Said]:
+    for line in lines:
+        text = line.text
+        for found in _PACKAGE.finditer(text):
+            name = "torch" if found["name"].lower() == "pytorch" else found["name"].lower()
+            yield Said(Field.PACKAGE, f"{name}=={found['version']}", line.number)
+        for found in _DRIVER.finditer(text):
+            yield Said(Field.DRIVER, found[1], line.number)
+        for found in _DRIVER_CUDA.finditer(text):
+            yield Said(Field.DRIVER_CUDA, found[3] or f"{found[1]}.{found[2]}", line.number)
+        for found in _PYTHON.finditer(text):
+            yield Said(Field.PYTHON, found[1] or found[2], line.number)
+        for found in _SYSTEM.finditer(text):
+            name = f"Microsoft Windows {found[3]}" if found[3] else f"{_NAMES.get(found[1], found[1])} {found[2]}"
+            yield Said(Field.SYSTEM, name, line.number)
+        for found in CARD.finditer(text):
+            yield Said(Field.GPU, f"0 {found[1].strip()}", line.number)
+        if _OF_LINUX.search(text):
+            yield Said(Field.FAMILY, "linux", line.number)
+        if _OF_WINDOWS.search(text):
+            yield Said(Field.FAMILY, "windows", line.number)
+
+
+_NAMES = {"Debian": "Debian GNU/Linux"}
+
+
+def _unambiguous(said: Iterable[Said]) -> Iterator[Said]:
+    """Leave out a field, or a package, of which the lines name two values."""
+    first: dict[object, Said] = {}
+    torn: set[object] = set()
+    for one in said:
+        key = (one.field, one.value.partition("==")[0]) if one.field is Field.PACKAGE else one.field
+        if first.setdefault(key, one).value != one.value:
+            torn.add(key)
+    yield from (one for key, one in first.items() if key not in torn)
