@@ -19,6 +19,7 @@ from doctor.model.facts.environment import (
     WheelRequirement,
 )
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
+from doctor.probes import interpreter
 from doctor.probes.incomplete import incomplete_among
 from doctor.pyenv import package_tools
 from doctor.pyenv.distributions import installed, with_editables
@@ -91,6 +92,7 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         else Seen(tuple(half_installed(host, distributions.value, path.listings)), "names in the site directories"),
         unmet=unmet,
         wheel_requirements=_wheel_requirements(host, value_or(distributions, ())),
+        start=interpreter.look(host, located),
     )
     if host.os_family != "windows":
         return described

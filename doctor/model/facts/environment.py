@@ -1,5 +1,7 @@
 """Facts about Python environments and the frameworks in them, read without starting an interpreter."""
 
+from enum import Enum
+
 from compat.base.record import NamedTuple
 from compat.version import CodeTarget, CudaVersion, CudnnVersion
 from doctor.model.facts.seen import Fact, Place, Unseen
@@ -143,6 +145,26 @@ class Extension(NamedTuple):
         return f"{self.distribution} {self.version}".rstrip()
 
 
+class CannotStart(Enum):
+    """Why an interpreter does not start, or starts without the packages of its environment."""
+
+    ABSENT = "absent"  # the environment has none
+    LINK = "link"  # a symlink that leads to nothing
+    LOADER = "loader"  # the program's own loader (PT_INTERP) is not there: another C library or machine
+    LIBRARY = "library"  # a library that it needs is not found
+    MINOR = "minor"  # it is another Python than the environment was made for
+
+
+class InterpreterStart(NamedTuple):
+    """What starting the interpreter of an environment depends on, read from its file."""
+
+    path: str  # the file, links followed; that of the link, where it leads to nothing
+    machine: str = ""  # "x86_64"; "" for a script
+    glibc: str = ""  # newest version of the C library that it asks for, "2.38"; "" for none
+    fault: CannotStart | None = None
+    what: str = ""  # the link's target, the loader, the library, the Python that starts ("3.13")
+
+
 class Base(NamedTuple):
     """The Python that a virtual environment is made from, whose packages it sees as well (--system-site-packages)."""
 
@@ -180,6 +202,7 @@ class Environment(NamedTuple):
     half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
     unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
     wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
+    start: Fact[InterpreterStart] | None = None  # None where no interpreter was looked for: a plan, a dump, Windows
 
     @property
     def label(self) -> str:
