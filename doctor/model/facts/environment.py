@@ -165,6 +165,34 @@ class InterpreterStart(NamedTuple):
     what: str = ""  # the link's target, the loader, the library, the Python that starts ("3.13")
 
 
+class Unloadable(Enum):
+    """Why compiled modules of a package cannot be loaded."""
+
+    PYTHON = "python"  # all of them are for other Pythons
+    MACHINE = "machine"  # for another type of machine
+    VERSION = "version"  # a C or C++ library has no such version
+    LIBRARY = "library"  # a library that one needs is not found
+    NUMPY = "numpy"  # compiled for NumPy 1, and NumPy 2 is installed
+
+
+class NativeFault(NamedTuple):
+    """Compiled modules of a package that the interpreter cannot load."""
+
+    distribution: str  # "opencv-python"
+    version: str
+    path: str  # of the module; of all of them, the package's dist-info
+    why: Unloadable
+    what: str  # the Pythons, the machine, the version, the library, NumPy's release
+    lacks: str = ""  # of a version, who lacks it: a file, or "glibc 2.36"
+    is_sure: bool = False  # importing the package imports the module
+    required_by: tuple[str, ...] = ()  # frameworks whose metadata requires the package
+
+    @property
+    def label(self) -> str:
+        """How findings name it."""
+        return f"{self.distribution} {self.version}"
+
+
 class Base(NamedTuple):
     """The Python that a virtual environment is made from, whose packages it sees as well (--system-site-packages)."""
 
@@ -202,6 +230,7 @@ class Environment(NamedTuple):
     half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
     unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
     wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
+    native_faults: Fact[tuple[NativeFault, ...]] | None = None  # None where nobody looked: without a framework
     start: Fact[InterpreterStart] | None = None  # None where no interpreter was looked for: a plan, a dump, Windows
 
     @property
