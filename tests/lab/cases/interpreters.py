@@ -1,10 +1,28 @@
-"""Interpreters that do not start: removed, upgraded under an environment, or of another C library."""
+"""Interpreters that do not start: removed, upgraded under an environment, or of another C library; and compiled modules
+of packages beside a framework that an interpreter cannot load.
+
+cv2.abi3.so of opencv-python 4.8 needs libGL.so.1 and libgthread-2.0.so.0 (`readelf -d`); its
+text names numpy.core alone.
+"""
 
 from __future__ import annotations
 
 from tests.lab.case import Case, fault
 from tests.lab.elf_file import elf_bytes
-from tests.lab.parts import PYTHON, VENV, WORKSTATION, files, python_at, site_of, together, without
+from tests.lab.parts import (
+    DIGITS,
+    LIB,
+    PYTHON,
+    VENV,
+    WORKSTATION,
+    Part,
+    files,
+    package,
+    python_at,
+    site_of,
+    together,
+    without,
+)
 
 NEWER = "python3.13"
 UPGRADED = together(
@@ -12,8 +30,51 @@ UPGRADED = together(
     python_at("/usr", NEWER),
     files({f"{VENV}/bin/python": f"-> /usr/bin/{NEWER}"}),
 )
+GL = {f"{LIB}/libGL.so.1": elf_bytes("libGL.so.1")}
+
+
+def opencv(*needed: str, rodata: bytes = b"") -> Part:
+    """The package with one compiled module."""
+    module = elf_bytes(needed=needed, rodata=rodata + bytes(1))
+    return package("opencv-python", "4.8.0.74", {"cv2/__init__.py": "", "cv2/cv2.abi3.so": module})
+
+
+def numpy(release: str, digits: str = DIGITS) -> Part:
+    """NumPy with one compiled module, for one Python."""
+    module = f"numpy/_core/_multiarray_umath.cpython-{digits}-x86_64-linux-gnu.so"
+    return package("numpy", release, {"numpy/__init__.py": "", module: elf_bytes()})
+
+
+FOR_NUMPY_1 = opencv(rodata=b"\0numpy.core.multiarray failed to import\0")
 
 CASES = (
+    fault(
+        "opencv-without-libgl",
+        "a slim system where OpenCV's libGL.so.1 is missing",
+        opencv("libGL.so.1"),
+        codes=("module-cannot-load",),
+        first="module-cannot-load",
+        where="pretended",
+    ),
+    Case("opencv-with-libgl", "the same with the library", together(WORKSTATION, opencv("libGL.so.1"), files(GL))),
+    fault(
+        "opencv-for-numpy-1",
+        "OpenCV that was compiled for NumPy 1, beside NumPy 2",
+        FOR_NUMPY_1,
+        numpy("2.2.6"),
+        codes=("module-cannot-load",),
+        first="module-cannot-load",
+        where="pretended",
+    ),
+    Case("opencv-beside-numpy-1", "the same beside NumPy 1", together(WORKSTATION, FOR_NUMPY_1, numpy("1.26.4"))),
+    fault(
+        "packages-of-another-python",
+        "packages that were copied from an environment of another Python",
+        numpy("2.2.6", "39"),
+        codes=("module-cannot-load",),
+        first="module-cannot-load",
+        where="pretended",
+    ),
     fault(
         "python-removed",
         "the Python that the environment was made from was removed",
