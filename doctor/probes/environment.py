@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from doctor.host import Host, HostError, Ran, TooSlow, progress
 from doctor.host.optional_reads import text_of
@@ -25,7 +26,7 @@ from doctor.pyenv import package_tools
 from doctor.pyenv.distributions import installed, with_editables
 from doctor.pyenv.half_installed import half_installed
 from doctor.pyenv.interpreters import InterpreterCandidate, candidates
-from doctor.pyenv.metadata import required_wheels, unmet_of
+from doctor.pyenv.metadata import metadata_file, required_wheels, unmet_of
 from doctor.pyenv.overlaps import overlaps_among
 from doctor.pyenv.prefixes import Located, Opaque
 from doctor.pyenv.sites import SearchPath, search_path
@@ -93,6 +94,7 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         unmet=unmet,
         wheel_requirements=_wheel_requirements(host, value_or(distributions, ())),
         start=interpreter.look(host, located),
+        not_read=tuple(_not_read(host, value_or(distributions, ()), value_or(frameworks, ()))),
     )
     if host.os_family != "windows":
         return described
@@ -127,6 +129,18 @@ def _packages(host: Host, located: Located, path: SearchPath) -> _Packages:
     packages = frozenset(one.package for one in frameworks)
     overlaps, incomplete = overlaps_among(host, found), incomplete_among(host, found, packages)
     return Seen(found, how), Seen(frameworks, how), overlaps, incomplete, _unmet(host, found, frameworks)
+
+
+def _not_read(host: Host, distributions: tuple[Distribution, ...], frameworks: tuple[Framework, ...]) -> Iterator[str]:
+    """Yield what says which release and build a framework is, which files it has and what it needs, if it is closed."""
+    if not host.is_live:
+        return  # a root has no user
+    packages = {one.package: one.path for one in frameworks}
+    for one in (each for each in distributions if each.name in packages and not each.hidden_by):
+        files = (metadata_file(one), *((f"{one.metadata}/RECORD",) if one.kind == "wheel" else ()))
+        for path in (*files, packages[one.name], f"{packages[one.name]}/version.py"):
+            if path and host.exists(path) and not host.may_access(path, "r"):
+                yield path
 
 
 def _unmet(host: Host, found: tuple[Distribution, ...], frameworks: tuple[Framework, ...]) -> Fact[tuple[Unmet, ...]]:

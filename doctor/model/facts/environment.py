@@ -230,6 +230,7 @@ class Environment(NamedTuple):
     half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
     unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
     wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
+    not_read: tuple[str, ...] = ()  # files and directories of its frameworks that this user may not read
     native_faults: Fact[tuple[NativeFault, ...]] | None = None  # None where nobody looked: without a framework
     start: Fact[InterpreterStart] | None = None  # None where no interpreter was looked for: a plan, a dump, Windows
 
