@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 from doctor.host import Host, HostError, Ran, TooSlow, progress
 from doctor.host.optional_reads import text_of
@@ -13,6 +14,7 @@ from doctor.model.facts.environment import (
     Distribution,
     Environment,
     Framework,
+    HidingModule,
     Import,
     Incomplete,
     Overlap,
@@ -94,6 +96,7 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         unmet=unmet,
         wheel_requirements=_wheel_requirements(host, value_or(distributions, ())),
         start=interpreter.look(host, located),
+        hiding=tuple(_hiding(host, path, value_or(frameworks, ()))),
         not_read=tuple(_not_read(host, value_or(distributions, ()), value_or(frameworks, ()))),
     )
     if host.os_family != "windows":
@@ -129,6 +132,38 @@ def _packages(host: Host, located: Located, path: SearchPath) -> _Packages:
     packages = frozenset(one.package for one in frameworks)
     overlaps, incomplete = overlaps_among(host, found), incomplete_among(host, found, packages)
     return Seen(found, how), Seen(frameworks, how), overlaps, incomplete, _unmet(host, found, frameworks)
+
+
+def _hiding(host: Host, path: SearchPath, frameworks: tuple[Framework, ...]) -> Iterator[HidingModule]:
+    """Yield modules named as a framework in directories that Python searches first; only on a running machine.
+
+    Source: Python's documentation, "The initialization of the sys.path module search path".
+    """
+    if not host.is_live:
+        return
+    separator = ";" if host.os_family == "windows" else ":"
+    listed = host.environ.get("PYTHONPATH", "").replace("\\", "/").split(separator)
+    folders = {one.rstrip("/"): "PYTHONPATH" for one in listed if one.rstrip("/")}
+    if not host.environ.get("PYTHONSAFEPATH"):
+        with suppress(OSError):  # the working directory was removed
+            folders.setdefault(os.getcwd().replace(os.sep, "/"), "")
+    modules = {each.path: each.package for each in frameworks if each.path}
+    for folder, by in folders.items():
+        if folder in path.sites and not by:
+            continue
+        for place, package in modules.items():
+            name = place.rpartition("/")[2]
+            found = (f"{folder}/{name}/__init__.py", f"{folder}/{name}.py")
+            file = next((one for one in found if host.is_file(one)), "")
+            if file and _real(host, file) != _real(host, f"{place}/__init__.py"):
+                yield HidingModule(package, file, by)
+
+
+def _real(host: Host, path: str) -> str:
+    try:
+        return host.real_path(path)
+    except HostError:
+        return path
 
 
 def _not_read(host: Host, distributions: tuple[Distribution, ...], frameworks: tuple[Framework, ...]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compat.need import as_json
 from doctor.model.facts.environment import CannotStart, InterpreterStart
 from doctor.model.finding import Status
 from tests.machine import VENV, environment, machine, seen, system, unseen
@@ -66,5 +67,5 @@ def test_kinds(facts: Any, kind: Status) -> None:
 def test_words(facts: Any, why: str, advice: str) -> None:
     found = answer(CODE, facts)
     assert why in found.why
-    assert advice in found.needs[0].text
+    assert advice in as_json(found.needs[0]).spec
     assert "framework-import-crash" in {one.code for one in found.explains}

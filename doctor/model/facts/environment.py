@@ -193,6 +193,14 @@ class NativeFault(NamedTuple):
         return f"{self.distribution} {self.version}"
 
 
+class HidingModule(NamedTuple):
+    """A module of somebody's own that Python imports in place of a framework."""
+
+    package: str  # "torch"
+    path: str  # ".../torch.py"
+    by: str  # "PYTHONPATH", or "" for the directory in which Python is started
+
+
 class Base(NamedTuple):
     """The Python that a virtual environment is made from, whose packages it sees as well (--system-site-packages)."""
 
@@ -230,6 +238,7 @@ class Environment(NamedTuple):
     half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
     unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
     wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
+    hiding: tuple[HidingModule, ...] = ()
     not_read: tuple[str, ...] = ()  # files and directories of its frameworks that this user may not read
     native_faults: Fact[tuple[NativeFault, ...]] | None = None  # None where nobody looked: without a framework
     start: Fact[InterpreterStart] | None = None  # None where no interpreter was looked for: a plan, a dump, Windows

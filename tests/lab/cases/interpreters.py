@@ -124,4 +124,25 @@ CASES = (
         "a newer Python of the distribution beside the one of the environment",
         together(WORKSTATION, python_at("/usr", NEWER), files({f"{site_of('/usr', NEWER)}/": ""})),
     ),
+    fault(
+        "torch-listed-twice",
+        "an upgrade of torch was killed, and left the metadata of the newer release",
+        package("torch", "2.10.0+cu128", {}),
+        codes=("package-listed-twice",),
+        first="package-listed-twice",
+    ),
+    fault(
+        "torch-hidden-by-a-file",
+        "PYTHONPATH leads to a torch.py",
+        files({"/opt/own/torch.py": ""}),
+        environ={"PYTHONPATH": "/opt/own"},
+        codes=("local-module-hides-framework",),
+        first="local-module-hides-framework",
+    ),
+    Case(
+        "torch-beside-a-directory",
+        "PYTHONPATH leads to a directory torch that is no package",
+        together(WORKSTATION, files({"/opt/own/torch/data.bin": ""})),
+        environ={"PYTHONPATH": "/opt/own"},
+    ),
 )
