@@ -44,6 +44,7 @@ class Target(NamedTuple):
     writable: bool = True  # False: this user may not change that directory
     brings_uv: bool = False  # uv is not in that environment, and is fetched beside it first
     driver_by: str = ""  # who brought the driver that is there: "runfile", "rpmfusion", "" for anybody else
+    derivative: str = ""  # the system's own ID where `distribution` is what it is made of, "pop"
     may_be_root: bool = True  # False: this user is in no group that sudo admits, as far as can be seen
 
 

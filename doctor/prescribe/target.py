@@ -43,6 +43,7 @@ def target_of(facts: Facts, need: Need | None = None) -> Target:
         project=environment.project if environment else "",
         declared=frozenset(environment.declared) if environment else frozenset(),
         conda=environment.conda if environment else "",
+        derivative=value_or(system.distribution_id, "") if value_or(system.base, ("", "")) != ("", "") else "",
         may_be_root=may_be_root(facts),
         driver_by=value_or(facts.driver.brought_by, ""),
         runner=place.runner,

@@ -17,6 +17,7 @@ from compat.need import InstallDriver
 from compat.row import BranchRow, OwnDriverRow
 from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
+from installers.methods import driver_elsewhere
 from installers.packages import install, kernel_headers, manager_of, refresh
 from installers.plan import Plan, Target
 from installers.repository import add_repository, has_repository, third_party
@@ -30,6 +31,7 @@ _WHY = "install the NVIDIA driver"
 _HOLDS = "pin the driver branch: newer ones may not support this GPU"
 _DNF5 = 41  # Fedora release from which dnf is dnf 5
 _PINNED_FROM = 580  # branch from which NVIDIA's guide pins apt to a branch; older ones have it in the package's name
+_LIKE_DEBIAN = frozenset({"kali", "devuan", "raspbian"})  # they have Debian's packages, and no tool of Ubuntu's
 _AUTOINSTALL = frozenset({"16.04"})  # its ubuntu-drivers (0.4.17.7) has no `install` yet
 _CHOSEN = Inverse(
     left="/var/log/apt/history.log lists its packages: remove them with apt-get purge. "
@@ -45,7 +47,8 @@ _FLAVOURS_BY_TOOL = (20, 4)  # Ubuntu release from which ubuntu-drivers takes "n
 
 def serves(need: InstallDriver, target: Target) -> bool:
     """The driver of a Linux machine itself, where its package manager is known."""
-    return not target.wsl and not target.container and manager_of(target) != ""
+    is_own = not target.wsl and not target.container
+    return is_own and manager_of(target) != "" and not driver_elsewhere.has_own_way(target)
 
 
 def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
@@ -111,7 +114,7 @@ def branch_for(specifier: str, matrix: Matrix) -> int:
 
 def _apt(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, target.kernel), why="install kernel headers")
-    if target.distribution == "kali" or (target.distribution == "debian" and not has_repository(target, matrix)):
+    if target.distribution in _LIKE_DEBIAN or (target.distribution == "debian" and not has_repository(target, matrix)):
         return _unstable(need, target, matrix, headers, branch)
     if target.distribution == "debian":
         return _debian(need, target, matrix, headers, branch)
@@ -212,7 +215,7 @@ def _unstable(need: InstallDriver, target: Target, matrix: Matrix, headers: Comm
     """Kali's own packages, and those of Debian's testing and unstable: none drives what needs the open module."""
     if need.flavour == OPEN:
         return (ByHand(f"install the driver with NVIDIA's .run installer from {matrix.page('driver').url}"),)
-    parts = (_COMPONENTS,) if target.distribution == "debian" else ()
+    parts = (_COMPONENTS,) if target.distribution != "kali" else ()
     driver = install(target, _OF_DEBIAN.get(branch, "nvidia-driver"), why=_WHY)
     return (*parts, *refresh(target), headers, driver)
 

@@ -3,7 +3,9 @@
 Source: NVIDIA's CUDA on WSL User Guide (install no Linux display driver in WSL; the Windows driver is the only one);
 NVIDIA Container Toolkit documentation (the driver belongs to the host); RPM Fusion, "Howto/NVIDIA", "OSTree
 (Silverblue/Kinoite/etc)" and "Legacy GeForce"; NixOS Wiki, "NVIDIA" (unfree software, branches by `legacy_BRANCH`);
-transactional-update(8) and the portal of MicroOS (its root is read-only: changes go into a new snapshot).
+transactional-update(8) and the portal of MicroOS (its root is read-only: changes go into a new snapshot); Manjaro Wiki,
+"Configure Graphics Cards"; System76's support pages for Pop!_OS (`system76-driver-nvidia`); Gentoo Wiki,
+"NVIDIA/nvidia-drivers"; Void Handbook, "NVIDIA".
 """
 
 from __future__ import annotations
@@ -22,6 +24,24 @@ _LEGACY = ("340", "390", "470", "580")  # akmod-nvidia-470xx
 _MUSL = frozenset({"alpine", "postmarketos", "chimera"})
 _UNIVERSAL_BLUE = frozenset({"bazzite-ostree", "bluefin-ostree", "aurora-ostree"})
 _TRANSACTIONAL = frozenset({"opensuse-microos", "opensuse-aeon", "opensuse-kalpa", "opensuse-leap-micro"})
+# Distributions that have a way of their own: the newest driver, and where an older branch comes from.
+_OWN_WAYS = {
+    "manjaro": ("sudo mhwd -a pci nonfree 0300", "mhwd -l lists the branches, and sudo mhwd -i pci NAME installs one"),
+    "pop": ("sudo apt install system76-driver-nvidia", "apt list 'nvidia-driver-*' lists the branches"),
+    "gentoo": (
+        "sudo emerge --ask x11-drivers/nvidia-drivers (accept its licence in /etc/portage/package.license)",
+        "/etc/portage/package.mask keeps newer releases away",
+    ),
+    "void": (
+        "sudo xbps-install -S void-repo-nonfree && sudo xbps-install -S nvidia (only with glibc, not with musl)",
+        "xbps-query -Rs nvidia lists the branches",
+    ),
+}
+
+
+def has_own_way(target: Target) -> bool:
+    """Return whether the distribution installs drivers by a tool or package of its own."""
+    return (target.derivative or target.distribution) in _OWN_WAYS
 
 
 def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
@@ -47,6 +67,11 @@ def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
         return Plan(
             f"install the {wanted}", (ByHand(text),), (DriverInstalled(need.versions, need.flavour), Restarted())
         )
+    if has_own_way(target):
+        newest, older = _OWN_WAYS[target.derivative or target.distribution]
+        text = f"install the {wanted}: {older if need.versions.startswith('==') else newest}; then restart"
+        effects = (DriverInstalled(need.versions, need.flavour), Restarted())
+        return Plan(f"install the {wanted}", (ByHand(text, "the way of this distribution"),), effects)
     if target.distribution in _UNIVERSAL_BLUE:
         return _rebased(need, target, wanted)
     if target.distribution.endswith("-ostree"):

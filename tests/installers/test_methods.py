@@ -80,6 +80,10 @@ def test_the_needs_below_cover_every_kind() -> None:
         ("fedora-ostree", "", "rpm-ostree install akmod-nvidia xorg-x11-drv-nvidia-cuda"),
         ("fedora-ostree", "==470.*", "rpm-ostree install akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
         ("nixos", "", "nixos-rebuild boot"),
+        ("manjaro", "", "sudo mhwd -a pci nonfree 0300"),
+        ("manjaro", "==580.*", "mhwd -l lists the branches"),
+        ("gentoo", ">=580", "emerge --ask x11-drivers/nvidia-drivers"),
+        ("void", "", "xbps-install -S nvidia"),
     ],
 )
 def test_the_driver_of_an_image_comes_its_own_way(distribution: str, spec: str, said: str) -> None:
@@ -87,6 +91,22 @@ def test_the_driver_of_an_image_comes_its_own_way(distribution: str, spec: str, 
     text = "\n".join(everything(InstallDriver(spec), one))
     assert said in text
     assert not re.search(r"\b(apt-get|dnf)\b", text)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "derivative", "said", "never"),
+    [
+        ("ubuntu", "pop", "sudo apt install system76-driver-nvidia", "ubuntu-drivers"),
+        ("ubuntu", "linuxmint", "ubuntu-drivers install", "system76"),
+        ("devuan", "", "apt-get install -y nvidia-driver", "ubuntu-drivers"),
+        ("raspbian", "", "apt-get install -y nvidia-driver", "ubuntu-drivers"),
+    ],
+)
+def test_the_driver_of_a_derivative(distribution: str, derivative: str, said: str, never: str) -> None:
+    one = machines.LINUX["ubuntu"]._replace(distribution=distribution, derivative=derivative)
+    text = "\n".join(everything(InstallDriver(), one))
+    assert said in text
+    assert never not in text
 
 
 @pytest.mark.parametrize("name", sorted(machines.LINUX))
