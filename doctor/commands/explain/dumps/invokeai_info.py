@@ -10,7 +10,9 @@ from doctor.messages.reading import Line
 
 _HEAD = re.compile(r'^ *"dependencies" *: *\{')
 _PAIR = re.compile(r'^ *"([A-Za-z][\w.-]*)" *: *(?:"([^"]*)"|null),? *$')
-_KNOWN = re.compile(r"torch\w*|xformers|onnxruntime(?:-gpu)?|triton|numpy|transformers|accelerate|diffusers|bitsandbytes")
+_KNOWN = re.compile(
+    r"torch\w*|xformers|onnxruntime(?:-gpu)?|triton|numpy|transformers|accelerate|diffusers|bitsandbytes"
+)
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
