@@ -62,7 +62,7 @@ def test_nothing_of_ours_comes_into_the_program(tmp_path: Path) -> None:
     for name in ("doctor", "compat", "installers"):
         (tmp_path / f"{name}.py").write_text("mine = True\n")
     program = (
-        f"import sys; sys.path.append({str(ROOT)!r}); import doctor, compat, gpudoctor; "
+        f"import sys; sys.path.insert(1, {str(ROOT)!r}); import doctor, compat, gpudoctor; "
         "gpudoctor.explain('x'); assert doctor.mine and compat.mine; "
         "print(sorted(set(sys.modules) & {'installers', 'typer'}))"
     )
