@@ -1,4 +1,7 @@
-"""The entry point: `gpudoctor`, and `python -m gpudoctor`.
+"""The entry point: `gpudoctor`, and `python -m gpudoctor`. And the functions that a program may call.
+
+`check()`, `explain()`, `which()`, `can()`, `solve()` and `require()` run the command line in a subprocess: nothing else
+of ours is imported into the program that calls them, and no framework is. In a wheel this is gpudoctor/__init__.py.
 
 `doctor`, `compat` and `installers` are names that a project of the user's, or another distribution, may have, too. So
 these three are taken from the directory of this file, whatever stands before it in sys.path (PYTHONPATH=. in a project
@@ -9,12 +12,169 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+__all__ = ["Finding", "GpuStackError", "Report", "can", "check", "explain", "main", "require", "solve", "which"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 OURS = ("compat", "doctor", "installers")
 _EXIT_FAULT = 3
+_IS_PACKAGE = os.path.basename(__file__).startswith("__init__.")
+
+
+class GpuStackError(RuntimeError):
+    """What `require` asked for is not met, or gpudoctor could not answer; the message has the fix."""
+
+
+class Finding(NamedTuple):
+    """One fault, as `gpudoctor check` prints it."""
+
+    code: str  # "cudnn-version-mismatch-loaded-vs-compiled"; stable
+    severity: str  # "error", "warning", "info"
+    subject: str  # what it is about, "torch 2.9.1+cu128"
+    summary: str
+    explained_by: str  # the code of the finding that explains this one, "" for a cause
+    commands: tuple[str, ...]  # of the first fix, in order; () where a person must act
+    docs: str  # the command that prints its page
+
+
+class Report(NamedTuple):
+    """What `check` found; `raw` is the whole report, schema `gpudoctor.report/1`."""
+
+    verdict: str  # "healthy", "warnings", "broken", "unknown", "no-gpu"
+    findings: tuple[Finding, ...]  # causes first, the worst first
+    exit_status: int  # 0 fine, 1 an error, 4 unknown
+    raw: Mapping[str, Any]
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What was seen: driver, GPUs, toolkits, cuDNN copies, environments."""
+        facts: Mapping[str, Any] = self.raw["facts"]
+        return facts
+
+    def __str__(self) -> str:
+        """A line for each cause, and the commands of its fix."""
+        causes = [one for one in self.findings if not one.explained_by and one.severity != "info"]
+        lines = [
+            line
+            for one in causes
+            for line in (f"{one.summary} ({one.code})", *(f"    {each}" for each in one.commands))
+        ]
+        return "\n".join(lines) or f"No fault found ({self.verdict})"
+
+    def _repr_html_(self) -> str:
+        """The report in a notebook."""
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{escape(one.severity)}</td><td>{escape(one.summary)}<br><code>{escape(one.code)}</code></td>"
+            f"<td><pre>{escape(chr(10).join(one.commands))}</pre></td></tr>"
+            for one in self.findings
+        )
+        table = f"<table><tr><th></th><th>finding</th><th>commands</th></tr>{rows}</table>" if rows else ""
+        return f"<p>GPU stack: <b>{escape(self.verdict)}</b></p>{table}"
+
+
+def check(*, python: str = "", root: str = "", expect_gpu: bool = False, policy: str = "") -> Report:
+    """Check this machine and an environment (default: the one that runs this program); raises GpuStackError.
+
+    `root` is a mounted disk in place of the machine. `policy` is a file, see docs/policy.md.
+    """
+    words = ["--python", python or sys.prefix] if python or not root else []
+    words += [*(["--root", root] if root else []), *(["--expect-gpu"] if expect_gpu else [])]
+    raw, status = _ask("check", *words, "--policy", policy)
+    return Report(raw["verdict"], tuple(map(_finding, raw["findings"])), status, raw)
+
+
+def explain(text: str) -> Mapping[str, Any]:
+    """Return what a message or a log means, schema `gpudoctor.explanation/1`; raises GpuStackError."""
+    return _ask("explain", "-", given=text)[0]
+
+
+def which(library: str, *, python: str = "", framework: str = "") -> Mapping[str, Any]:
+    """Return which file a process would load, schema `gpudoctor.which/1`; raises GpuStackError."""
+    more = ["--framework", framework] if framework else []
+    return _ask("which", library, "--python", python or sys.prefix, *more)[0]
+
+
+def can(*specs: str, gpu: Sequence[str] | str = (), driver: str = "") -> Mapping[str, Any]:
+    """Return whether releases work together, schema `gpudoctor.can/1`; raises GpuStackError."""
+    return _ask("matrix", "can", *specs, *_on(gpu, driver))[0]
+
+
+def solve(*specs: str, gpu: Sequence[str] | str = (), driver: str = "") -> Mapping[str, Any]:
+    """Return a set of releases that works, schema `gpudoctor.solve/1`; raises GpuStackError."""
+    return _ask("matrix", "solve", *specs, *_on(gpu, driver))[0]
+
+
+def require(
+    *, cuda: bool = True, gpu_memory: str = "", driver: str = "", cudnn: str = "", policy: str = "", **packages: str
+) -> Report:
+    """Raise GpuStackError, with the fix, where this program cannot use the GPU as it needs to.
+
+    `gpu_memory` is of each card, "16GiB" or ">=24"; `driver`, `cudnn` and packages (torch=">=2.6") are PEP 440 ranges.
+    `cuda=False` only checks the files. Returns the report.
+    """
+    lines = [f"gpu_memory = {_quoted(_memory(gpu_memory))}"] if gpu_memory else []
+    lines += [f"{name} = {_quoted(value)}" for name, value in (("driver", driver), ("cudnn", cudnn)) if value]
+    frameworks = [f"{_quoted(name.replace('_', '-'))} = {_quoted(value)}" for name, value in packages.items()]
+    text = "\n".join(("[require]", *lines, "[require.frameworks]", *frameworks, ""))
+    if lines or frameworks:
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
+            policy = os.path.join(folder, "required.toml")
+            with open(policy, "w", encoding="utf-8") as file:
+                file.write(text)
+            report = check(expect_gpu=cuda, policy=policy)
+    else:
+        report = check(expect_gpu=cuda, policy=policy)
+    if report.exit_status == 1:
+        raise GpuStackError(f"The GPU stack does not do for this program:\n{report}\nAll of it: gpudoctor check")
+    return report
+
+
+def _memory(text: str) -> str:
+    """ "16GiB" and "16 GB" as the policy has them."""
+    bare = text.strip()
+    for unit in ("GiB", "GB", "G"):
+        bare = bare.removesuffix(unit).strip()
+    return bare if bare.startswith((">", "<", "=", "~")) else f">={bare}"
+
+
+def _quoted(text: str) -> str:
+    """A TOML string: JSON's escapes are TOML's."""
+    import json
+
+    return json.dumps(text)
+
+
+def _on(gpu: Sequence[str] | str, driver: str) -> list[str]:
+    names = [gpu] if isinstance(gpu, str) else list(gpu)
+    return [*(word for one in names for word in ("--gpu", one)), *(["--driver", driver] if driver else [])]
+
+
+def _finding(raw: Mapping[str, Any]) -> Finding:
+    remedies = raw["remedies"] or [{"commands": []}]
+    known = {name: raw[name] for name in ("code", "severity", "subject", "summary", "explained_by", "docs")}
+    return Finding(**known, commands=tuple(remedies[0]["commands"]))
+
+
+def _ask(*words: str, given: str | None = None) -> tuple[dict[str, Any], int]:
+    """The JSON of a command, and its exit status; raises GpuStackError."""
+    import json
+    import subprocess
+
+    place = os.path.dirname(HERE) if _IS_PACKAGE else HERE
+    start = f"import sys; sys.path.insert(0, {place!r}); import gpudoctor; gpudoctor.main()"
+    argv = [sys.executable, "-I", "-c", start, *words, "--format", "json"]
+    done = subprocess.run(argv, input=given, capture_output=True, text=True, encoding="utf-8", check=False)
+    try:
+        raw: dict[str, Any] = json.loads(done.stdout)
+    except ValueError:
+        raise GpuStackError(done.stderr.strip() or "gpudoctor gave no answer") from None
+    return raw, done.returncode
 
 
 class _BesideThisFile:

@@ -53,15 +53,30 @@ def test_installed_it_checks(built: Path, tmp_path: Path, pattern: str) -> None:
     assert len(listed.stdout.splitlines()) == len(rules)
 
 
+def test_beside_a_project_with_our_names(built: Path, tmp_path: Path) -> None:
+    """`import gpudoctor` brings no other module of ours, and takes none of the project's."""
+    [archive] = built.glob("*.whl")
+    command = install(archive, tmp_path / "env")
+    for name in ("doctor", "compat", "installers"):
+        (tmp_path / f"{name}.py").write_text("mine = True\n")
+    program = (
+        "import sys; sys.path.insert(0, '.'); import doctor, compat, gpudoctor; assert doctor.mine and compat.mine; "
+        "report = gpudoctor.check(); assert report.raw['schema'] == 'gpudoctor.report/1'; "
+        "assert not any(name.startswith(('doctor.', 'compat.', 'installers.')) for name in sys.modules)"
+    )
+    subprocess.run([command.parent / "python", "-c", program], cwd=tmp_path, check=True)
+    subprocess.run([command.parent / "python", "-m", "gpudoctor", "--version"], cwd=tmp_path, check=True)
+
+
 def test_the_wheel_holds_data_types_and_licence(built: Path) -> None:
     [archive] = built.glob("*.whl")
     names = zipfile.ZipFile(archive).namelist()
-    assert [name.rpartition("/")[2] for name in sorted(names) if name.startswith("compat/data/")] == DATA
-    assert {"compat/py.typed", "doctor/py.typed", "installers/py.typed"} <= set(names)
-    pages = {name.rpartition("/")[2] for name in names if name.startswith("doctor/messages/pages/")}
+    assert [name.rpartition("/")[2] for name in sorted(names) if name.startswith("gpudoctor/compat/data/")] == DATA
+    assert {"gpudoctor/py.typed", "gpudoctor/__main__.py"} <= set(names)
+    pages = {name.rpartition("/")[2] for name in names if name.startswith("gpudoctor/doctor/messages/pages/")}
     assert pages == {path.name for path in (ROOT / "docs" / "rules").glob("*.md")}
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert not any(name.startswith("tests/") for name in names)
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"gpudoctor"}
 
 
 def test_the_source_distribution_holds_tests_and_docs(built: Path) -> None:

@@ -34,6 +34,7 @@ ROOMS = (
         "doctor.commands.explain",
         "doctor.commands.check",
         "doctor.commands.changed",
+        "doctor.commands.diff",
     ),
     *("doctor.commands.matrix", "doctor.commands.verify", "doctor.commands.which", "doctor.commands.gate"),
     "doctor.commands.what_if",

@@ -72,11 +72,16 @@ def bears_on(change: Change, part: str, answer: Answer) -> bool:
         return change.name in files
     if any(file == change.source.file or file.startswith(f"{change.source.file}/") for file in files):
         return True
-    parts = frozenset[str]().union(*(_PARTS_OF.get(word_of(one), frozenset()) for one in answer.needs))
-    return (part in parts and not change.where) or normal(change.name) in _packages(answer.needs)
+    return (part in parts_of(answer.needs) and not change.where) or normal(change.name) in packages_of(answer.needs)
 
 
-def _packages(needs: tuple[Need, ...]) -> set[str]:
+def parts_of(needs: tuple[Need, ...]) -> frozenset[str]:
+    """Return the parts of the stack that bring these needs about."""
+    return frozenset[str]().union(*(_PARTS_OF.get(word_of(one), frozenset()) for one in needs))
+
+
+def packages_of(needs: tuple[Need, ...]) -> set[str]:
+    """Return the Python packages that these needs change, by their normal names."""
     names: set[str] = set()
     for one in needs:
         if isinstance(one, (InstallPackage, RemovePackage)):

@@ -1,0 +1,1 @@
+"""`gpudoctor diff`: two reports of one machine, or of two, and what differs between them."""

@@ -1,0 +1,70 @@
+"""What a program may call: typed values, one readable error, and nothing of ours in the caller."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpudoctor
+from gpudoctor import GpuStackError
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_a_check_of_a_root(tmp_path: Path) -> None:
+    report = gpudoctor.check(root=str(tmp_path))
+    assert (report.exit_status, report.raw["schema"]) == (0, "gpudoctor.report/1")
+    assert report.facts["driver"]["release"]["unseen"]
+    assert str(report).startswith("No fault found")
+    assert report._repr_html_() == f"<p>GPU stack: <b>{report.verdict}</b></p>"
+
+
+def test_findings_have_their_commands(tmp_path: Path) -> None:
+    """A policy that no machine meets."""
+    policy = tmp_path / "wanted.toml"
+    policy.write_text('[require]\ndriver = ">=9999"\ngpu = "<b>card</b>"\n')
+    report = gpudoctor.check(policy=str(policy))
+    found = [one for one in report.findings if one.code == "policy-not-met"]
+    assert report.exit_status in {1, 4}
+    assert all(one.severity == "error" and one.docs for one in found)
+    assert "<b>card" not in report._repr_html_()
+
+
+def test_what_a_program_requires() -> None:
+    with pytest.raises(GpuStackError, match="no-such-framework") as refused:
+        gpudoctor.require(cuda=False, no_such_framework=">=1")
+    assert "gpudoctor check" in str(refused.value)
+    assert gpudoctor.require(cuda=False).raw["schema"] == "gpudoctor.report/1"
+
+
+@pytest.mark.parametrize(("text", "wanted"), [("16GiB", ">=16"), ("16 GB", ">=16"), (">=24", ">=24"), ("8", ">=8")])
+def test_memory(text: str, wanted: str) -> None:
+    assert gpudoctor._memory(text) == wanted
+
+
+def test_questions() -> None:
+    assert gpudoctor.can("torch==2.9.1", gpu="H100")["verdict"] == "yes"
+    assert gpudoctor.solve("torch", gpu=["RTX 4090"], driver="580.95")["schema"] == "gpudoctor.solve/1"
+    assert gpudoctor.which("cudnn")["schema"] == "gpudoctor.which/1"
+    causes = gpudoctor.explain("OSError: libcudnn.so.8: cannot open shared object file: No such file")["causes"]
+    assert causes[0]["code"] == "cudnn-missing"
+
+
+def test_an_answer_that_there_is_none() -> None:
+    with pytest.raises(GpuStackError, match="no product 'nosuch'"):
+        gpudoctor.can("nosuch")
+
+
+def test_nothing_of_ours_comes_into_the_program(tmp_path: Path) -> None:
+    for name in ("doctor", "compat", "installers"):
+        (tmp_path / f"{name}.py").write_text("mine = True\n")
+    program = (
+        f"import sys; sys.path.insert(1, {str(ROOT)!r}); import doctor, compat, gpudoctor; "
+        "gpudoctor.explain('x'); assert doctor.mine and compat.mine; "
+        "print(sorted(set(sys.modules) & {'installers', 'typer'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
