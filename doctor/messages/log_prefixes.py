@@ -97,9 +97,9 @@ def _bare(text: str) -> str:
 
 def _inner(text: str) -> tuple[str, ...]:
     """What is said in the strings of a line of JSON or logfmt, () where it is none."""
-    if '"' in text and _IS_JSON.match(text) and not _WHOLE.search(text):
-        if said := _said(text):
-            return tuple(_decoded(one) for one in said)
+    said = _said(text) if '"' in text and _IS_JSON.match(text) and not _WHOLE.search(text) else []
+    if said:
+        return tuple(_decoded(one) for one in said)
     if "\\" not in text:
         return ()
     alone = _ALONE.fullmatch(text)
