@@ -58,7 +58,8 @@ _SAID = re.compile(rf'(?:"(?:{_KEYS})"\s*:\s*\[?\s*|(?<![\w.-])(?:{_KEYS})=){_ST
 _NEXT = re.compile(rf"\s*,\s*{_STRING}")
 # But Ollama's line about a GPU: what it says stands behind its message.
 _IS_JSON = re.compile(
-    r"(?!.{0,300}?\bmsg=\"inference compute\")\s*(?:\[\s*)?\{|\s*\[\d+\.\d+, ?\"[oe]\"|.{0,300}?\b(?:level|lvl|time|ts|severity)="
+    r'(?!.{0,300}?\bmsg="inference compute")'
+    r"(?:\s*(?:\[\s*)?\{|\s*\[\d+\.\d+, ?\"[oe]\"|.{0,300}?\b(?:level|lvl|time|ts|severity)=)"
 )
 _ALONE = re.compile(rf"\s*{_STRING},?\s*")  # a line of a notebook's file
 _OF_A_PAGE = re.compile(r"\\n$|\\u[\da-f]{4}")  # else it is a path of Windows
