@@ -40,7 +40,7 @@ class CudnnArchiveRow(NamedTuple):
 
 
 class CudnnLayoutRow(NamedTuple):
-    """Where things lie in the archives of a range of cuDNN releases. File cudnn-archive.json, table layouts.
+    """Where things are in the archives of a range of cuDNN releases. File cudnn-archive.json, table layouts.
 
     Directories are below `root`; "" is `root` itself. `dlls` holds the DLLs, `libs_windows` the import libraries.
     """

@@ -177,6 +177,38 @@ def host_of(row: FrameworkRow, matrix: Matrix) -> str:
     return traits_of(row.package).runs_on or _first_with_gpu_code(needed, matrix)
 
 
+def required_frameworks(row: FrameworkRow, matrix: Matrix) -> dict[str, str]:
+    """Return the packages that must stand beside a build and bring CUDA, so that their build matters, with their pins.
+
+    Not jax for TensorFlow 2.12: its GPU code comes in distributions that only an extra of it asks for.
+    """
+    pins, host = row.pins or {}, host_of(row, matrix)
+    host = host or ("" if compiles_alone(row.package) or row.build == "cpu" else traits_of(row.package).runs_on)
+    beside = host if matrix.has(host) and is_framework(host) else ""
+    names = (name for name in pins if name == host or _brings_cuda(name, matrix))
+    return {name: pins.get(name, "") for name in (*names, *filter(None, (beside,))) if name != row.package}
+
+
+def backend_needed(row: FrameworkRow, asked: Iterable[str]) -> str:
+    """Return the default backend of a package that runs on one of several; "" where it names or is given one."""
+    backends = traits_of(row.package).backends
+    named = {traits_of(name).id for name in (*asked, *(row.pins or ()))}
+    return backends[0] if backends and named.isdisjoint(backends) else ""
+
+
+@lru_cache(maxsize=1024)
+def _brings_cuda(name: str, matrix: Matrix) -> bool:
+    if name not in gpu_packages(name) or not (is_framework(name) and matrix.has(name)) or compiles_alone(name):
+        return False
+    return any(is_cuda_row(row) and row.libraries in {"wheels", "bundled"} for row in matrix.rows(name, "builds"))
+
+
+def compiles_alone(package: str) -> bool:
+    """Whether it compiles with tools that it carries, and what they make runs on the driver: no CUDA is loaded."""
+    traits = traits_of(package)
+    return traits.own_tools and bool(traits.runs_on)
+
+
 def is_rider(package: str, matrix: Matrix) -> bool:
     """Return whether a package has no GPU code of its own, or goes with the release of another: transformers."""
     rows: tuple[FrameworkRow, ...] = matrix.rows(package, "builds") if matrix.has(package) else ()

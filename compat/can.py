@@ -5,9 +5,19 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
-from compat.build import covers, gpu_packages, host_of, is_cuda_row, name_of, release_key
+from compat.build import (
+    backend_needed,
+    covers,
+    gpu_packages,
+    is_cuda_row,
+    is_default_build,
+    name_of,
+    release_key,
+    required_frameworks,
+)
 from compat.cards import GpuCard
 from compat.fit import fit
 from compat.matrix import Matrix, Uncovered, accepts
@@ -35,6 +45,9 @@ from compat.specifier import first_release
 from compat.target import TargetMachine
 from compat.traits import traits_of
 from compat.version import ComputeCapability, CudaVersion, CudnnVersion
+
+if TYPE_CHECKING:
+    from compat.can_together import Joint  # only a question about several packages asks for it
 
 _MOST_CHIPS = 16
 _NAMED_FOR_CUDA = re.compile(r"-cu(da)?\d|-gpu$")  # cupy-cuda12x, tensorrt-cu12, onnxruntime-gpu
@@ -113,29 +126,65 @@ def can(specs: tuple[Spec, ...], cards: tuple[GpuCard, ...], where: TargetMachin
         labels = tuple(card.label(chip) for card, chip in zip(cards, chips, strict=True))
         here = where._replace(capabilities=tuple(dict.fromkeys(chips)))
         answers = tuple(answer(spec, here, matrix) for spec in specs)
-        cases.append(Case(labels, answers, _together(specs, answers, here, matrix), here.capabilities))
+        joint = _together(specs, answers, here, matrix)
+        if joint and len(specs) == 1:  # with what it requires: its newest build may go with none of that
+            answers = (_taken(specs[0], answers[0], joint, here, matrix),)
+        cases.append(Case(labels, answers, joint and joint.reason, here.capabilities))
     return Reply(tuple(cases), len(every) <= _MOST_CHIPS)
 
 
 def _together(
     specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], where: TargetMachine, matrix: Matrix
-) -> Reason | None:
-    specs = (*specs, *(_hosts(specs, answers, matrix) if where.wants_gpu else ()))
-    if len(specs) < 2 or any(one.verdict == NO for one in answers):
+) -> Joint | None:
+    is_alone = len(answers) == 1 and any(map(_has_code, answers))
+    hosts = _hosts(specs, answers, matrix) if where.wants_gpu else ()
+    frameworks = {spec.name for spec in specs} - {"cuda", "cudnn"}
+    if len(frameworks) + len(hosts) < 2 or any(one.verdict == NO for one in answers):  # noqa: PLR2004
         return None
-    from compat.can_together import apart, together  # late: the solver is only for several frameworks
+    from compat.can_together import Joint, apart, together  # late: the solver is only for several frameworks
 
     if any(one.verdict == UNKNOWN for one in answers):
-        return apart(tuple(tuple(one.build for one in answer.usable if one.build) for answer in answers))
+        pins = apart(tuple(tuple(one.build for one in answer.usable if one.build) for answer in answers))
+        if pins or not hosts:
+            return Joint(pins) if pins else None
     rows = tuple(one.best.build for one in answers if one.best and one.best.build)
-    return together(specs, rows, where, matrix)
+    joint = together(specs, rows, where._replace(as_written=len(frameworks) > 1), matrix)
+    if joint is None or joint.reason.kind == BAD:
+        return joint
+    own = {row_name(row.package, "builds", row) for row in rows}
+    is_said = is_alone and own.isdisjoint(joint.reason.rows)  # its own code was judged
+    return None if is_said or any(one.verdict == UNKNOWN for one in answers) else joint
 
 
-def _hosts(specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], matrix: Matrix) -> Iterator[Spec]:
+def _taken(spec: Spec, given: CanAnswer, joint: Joint, where: TargetMachine, matrix: Matrix) -> CanAnswer:
+    """The answer with the build that the solver takes; what it passed over has the reason why."""
+    rows = {row.id for row in joint.chosen}
+    best = next((one for one in ranked(spec, where, matrix) if one.build and one.build.id in rows), None)
+    if best is None or given.best is None or best.row == given.best.row:
+        return given
+    every = (given.best, *given.others)
+    others = tuple(one._replace(reasons=_with(one, joint)) for one in every if one.row != best.row)
+    return given._replace(best=best, others=others)
+
+
+def _with(one: BuildVerdict, joint: Joint) -> tuple[Reason, ...]:
+    """Its reasons, and what the solver has against it."""
+    against = joint.against.get(one.name)
+    return (*one.reasons, against) if against and against.kind != OK else one.reasons
+
+
+def _has_code(answer: CanAnswer) -> bool:
+    """Whether its build has GPU code of its own: then what it requires besides can only rule it out."""
+    return answer.best is not None and answer.best.build is not None and is_cuda_row(answer.best.build)
+
+
+def _hosts(specs: tuple[Spec, ...], answers: tuple[CanAnswer, ...], matrix: Matrix) -> tuple[str, ...]:
     """The packages that were not named and whose GPU code the others run: torch for transformers."""
-    rows = (one.best.build for one in answers if one.best and one.best.build)
-    hosts = dict.fromkeys(host for row in rows if row.pins and (host := host_of(row, matrix)) in row.pins)
-    return (Spec(host, "", "", ()) for host in hosts if host not in {spec.name for spec in specs})
+    best = (one.best.build for one in answers if one.best)
+    rows = [row for row in best if row and (is_default_build(row) or not is_cuda_row(row))]
+    hosts = dict.fromkeys(host for row in rows for host in required_frameworks(row, matrix))
+    hosts |= dict.fromkeys(filter(None, (backend_needed(row, [spec.name for spec in specs]) for row in rows)))
+    return tuple(host for host in hosts if host not in {spec.name for spec in specs})
 
 
 def with_companions(specs: tuple[Spec, ...], where: TargetMachine, matrix: Matrix) -> TargetMachine:

@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import itertools
 
+from compat.base.record import NamedTuple
 from compat.build import host_of, is_cuda_row, name_of
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
 from compat.reason import BAD, OK, UNKNOWN, YES, Reason, row_name
 from compat.row import FrameworkRow
 from compat.solve.rejections import refusals
-from compat.solve.search import Problem, solve, solve_unsure
+from compat.solve.search import Problem, Solution, solve, solve_unsure
 from compat.spec import Spec
 from compat.target import TargetMachine
 
 
+class Joint(NamedTuple):
+    """What the solver says of packages in one environment."""
+
+    reason: Reason
+    chosen: tuple[FrameworkRow, ...] = ()  # of a set that is known to work
+    against: dict[str, Reason] = {}  # by the label of a build that was passed over
+
+
 def together(
     specs: tuple[Spec, ...], rows: tuple[FrameworkRow, ...], where: TargetMachine, matrix: Matrix
-) -> Reason | None:
+) -> Joint | None:
     """What the solver says of them, or their pins where a build for the CPU was meant; `rows` do alone.
 
-    None for one framework, and for what the matrix has no builds of.
+    None for what the matrix has no builds of.
     """
     asked = tuple(spec for spec in specs if spec.name not in {"cuda", "cudnn"})
-    if len({spec.name for spec in asked}) < 2:
-        return None
     if any(_is_for_the_cpu(row, matrix) for row in rows):
-        return next(iter(_apart(rows)), None)
+        return next(map(Joint, _apart(rows)), None)
     try:
-        return _solved(Problem(asked, where._replace(as_written=True), matrix), rows)
+        problem = Problem(asked, where, matrix)
+        found = solve(problem)
+        reason = _told(problem, found, rows)
     except Uncovered:
         return None
+    passed = {label: one.reason for one in refusals(problem, found) for label in one.builds} if found else {}
+    return Joint(reason, tuple(one.row for one in found.chosen) if found else (), passed)
 
 
 def apart(choices: tuple[tuple[FrameworkRow, ...], ...]) -> Reason | None:
@@ -58,10 +69,9 @@ def _apart(rows: tuple[FrameworkRow, ...]) -> tuple[Reason, ...]:
     return tuple(found)
 
 
-def _solved(problem: Problem, rows: tuple[FrameworkRow, ...]) -> Reason:
-    found = solve(problem)
+def _told(problem: Problem, found: Solution | None, rows: tuple[FrameworkRow, ...]) -> Reason:
     unsure = None if found else solve_unsure(problem)
-    if unsure is None and not found and not problem.uncovered:
+    if unsure is None and not found and not problem.uncovered and not problem.is_open:
         pins = _apart(rows)
         if pins:
             return pins[0]
@@ -69,7 +79,9 @@ def _solved(problem: Problem, rows: tuple[FrameworkRow, ...]) -> Reason:
         what = "no builds of these go together" + (f": {why.what}" if why else "")
         return Reason(BAD, what, why.rows if why else (), why.source if why else "")
     solution = found or unsure
-    doubt = next((one for one in unsure.doubts if len(one.rows) > 1), None) if unsure else None  # of one alone: as said
+    alone = len({spec.name for spec in problem.asked}) == 1  # then all that is in doubt is news
+    doubts = unsure.doubts if unsure else ()
+    doubt = next((one for one in doubts if alone or len(one.rows) > 1), None)  # else what is of one alone is said
     if unsure and not doubt:  # only here is a doubt about a package shown that the solver adds
         asked = {row.package for row in rows}
         added = (one.fit.reasons for one in unsure.chosen if one.row.package not in asked and one.verdict != YES)

@@ -13,10 +13,13 @@ from compat.build import (
     compilers_for,
     cpu_in_place_of,
     follows,
+    gpu_packages,
     host_of,
     is_cuda_row,
+    name_of,
     oldest_cuda,
     release_key,
+    required_frameworks,
     serves,
 )
 from compat.load import is_framework
@@ -103,7 +106,7 @@ class _Judged:
         return row_name(self._row.package, "builds", self._row)
 
     def whatever_python(self) -> tuple[Sequence[Reason], Sequence[Reason]]:
-        """The reasons that no Python changes: those that come before what is said of it, and those after."""
+        """The reasons that no Python changes: those that come before what is shown of it, and those after."""
         gpu = self.gpu() if self._where.wants_gpu else ()
         return (*self.record(), self.here(), *self.requirements(), *self.index()), (
             *self.glibc(),
@@ -133,8 +136,9 @@ class _Judged:
         """What it requires and has no build here: a pure wheel is for the platforms of its requirements alone."""
         where = self._where
         pins = self._row.pins if len(self._row.os) > 1 else None  # a wheel of one system was read with what it requires
+        needed = required_frameworks(self._row, self._matrix)
         for name, pin in (pins or {}).items():
-            if not _is_nowhere(name, pin, where.os_family, where.arch, self._matrix):
+            if not (pin or name in needed) or not _is_nowhere(name, pin, where.os_family, where.arch, self._matrix):
                 continue
             missing = absent(name, pin, where, self._matrix)
             if missing is None:
@@ -145,6 +149,17 @@ class _Judged:
             elif where.wants_gpu or not missing.gpu_only:
                 what = f"requires {name}{pin}: {missing.summary}"
                 yield self._say(BAD, what, row_name("platform", "absent", missing), source=missing.source)
+
+    def hosts(self) -> Iterator[Reason]:
+        """What a build without GPU code of its own runs on and has no build that works here: torch for transformers."""
+        if is_cuda_row(self._row):
+            return
+        where = self._where._replace(python="", names_gpu=False)
+        for name, pin in required_frameworks(self._row, self._matrix).items():
+            against = _against_all(name, pin, where, self._matrix)
+            if against:
+                what = f"requires {name}{pin}: {against.brief}"
+                yield self._say(against.kind, what, *against.rows, source=against.source)
 
     def index(self) -> Iterator[Reason]:
         """Yield the index that serves the build, if pip installs a CPU build from the package index here."""
@@ -200,6 +215,7 @@ class _Judged:
         """A wheel for this Python."""
         wanted, published = self._where.python, self._row.python
         if not wanted:
+            yield from self._on_no_python()
             return
         if published is None:
             newest = _newest_python(self._row.package, release_key(self._row.versions), self._matrix)
@@ -215,6 +231,21 @@ class _Judged:
         else:
             what = f"no wheel for Python {wanted}, only for {', '.join(published)}"
             yield self._doubted("python", self._say(BAD, what))
+
+    def _on_no_python(self) -> Iterator[Reason]:
+        """A limit that leaves none of the Pythons that it has wheels for."""
+        from compat.abi import abi_limits  # late: a plain check asks for none
+
+        published = self._row.python
+        limits = [one for one in abi_limits(self._row, self._row.versions, self._matrix) if one.on == "python"]
+        if (
+            limits
+            and published
+            and not any(all(accepts(one.specifier, python.rstrip("t")) for one in limits) for python in published)
+        ):
+            row = limits[0].row
+            what = f"{row.effect}, for any of its Pythons"
+            yield self._say(BAD, what, row_name("conflicts", "abi", row), source=row.source)
 
     def glibc(self) -> Iterator[Reason]:
         """The C library that the wheel's manylinux tag asks for (PEP 600)."""
@@ -289,7 +320,7 @@ class _Judged:
         """Everything about cards and their driver."""
         row = self._row
         cards, cudnn = _kept(self._code, row, _of_cards(self._where.capabilities, self._where.arch, self._matrix))
-        reasons = [*cudnn, *_drives(self._where, self._matrix)]
+        reasons = [*self.hosts(), *cudnn, *_drives(self._where, self._matrix)]
         host = host_of(row, self._matrix)
         if host:
             return [self._say(OK, f"runs on the CUDA of {host}"), *reasons]
@@ -305,7 +336,7 @@ class _Judged:
         return [*judged, *self._driver(), *reasons]
 
     def _code(self) -> tuple[list[Reason | None], list[Reason]]:
-        """What is said of each card whatever its driver, None where that compiles PTX; and of cuDNN's code."""
+        """What is shown of each card whatever its driver, None where that compiles PTX; and of cuDNN's code."""
         if not is_cuda_row(self._row):
             return [], []
         cards = [one and self._doubted("targets", one) for one in map(self._card, self._where.capabilities)]
@@ -510,11 +541,32 @@ def _kept(look: Callable[[], T], row: FrameworkRow, before: Kept) -> T:
 @lru_cache(maxsize=4096)
 def _is_nowhere(name: str, pin: str, os_family: str, arch: str, matrix: Matrix) -> bool:
     """Whether rows have builds of the releases that a pin admits, and none of them for this platform."""
-    if not (pin and is_framework(name) and matrix.has(name)):
+    if not (is_framework(name) and matrix.has(name)):
         return False
     rows: tuple[FrameworkRow, ...] = matrix.rows(name, "builds")
     admitted = [row for row in rows if overlap((pin, row.versions)) != "no"]
     return bool(admitted) and not any(os_family in row.os and arch in row.arch for row in admitted)
+
+
+@lru_cache(maxsize=1024)
+def _against_all(name: str, pin: str, where: TargetMachine, matrix: Matrix) -> Reason | None:
+    """What is against the newest build of a package that a pin admits; None where one works, or there is none here."""
+    names = (name,) if name in gpu_packages(name) else gpu_packages(name)
+    every = (row for one in names if matrix.has(one) for row in matrix.rows(one, "builds") if row.confidence != "low")
+    here = (row for row in every if where.os_family in row.os and where.arch in row.arch)
+    admitted = [row for row in here if row.build != "cpu" and overlap((pin, row.versions)) != "no"]
+    missing = None if admitted else absent(name, pin, where, matrix)
+    if missing:
+        return Reason(BAD, missing.summary, (row_name("platform", "absent", missing),), missing.source)
+    found: dict[str, Reason] = {}
+    for row in sorted(admitted, key=lambda row: release_key(row.versions), reverse=True):
+        judged = fit(row, where, matrix)
+        if judged.verdict == "yes":
+            return None
+        kind = BAD if judged.verdict == "no" else UNKNOWN
+        against = next(reason for reason in judged.reasons if reason.kind == kind)
+        found.setdefault(kind, against._replace(what=f"{name_of(row)} {against.brief}", short=""))
+    return found.get(UNKNOWN) or found.get(BAD)
 
 
 @lru_cache(maxsize=1024)

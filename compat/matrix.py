@@ -168,6 +168,8 @@ class Matrix:
 
     def driver_floor(self, cuda: CudaVersion, os_family: str) -> DriverRelease:
         """The oldest driver on which programs built with this CUDA start; raises Uncovered."""
+        if os_family not in {"linux", "windows"}:
+            raise Uncovered(f"the oldest driver for CUDA {cuda} on {os_family}")
         floor: DriverRelease = known(self.toolkit(cuda), f"driver_floor_{os_family}")
         return floor
 
@@ -314,7 +316,7 @@ class Matrix:
         return tuple(found)
 
     def cudnn_layout(self, version: CudnnVersion) -> CudnnLayoutRow:
-        """Where things lie in the archives of a cuDNN release; raises Uncovered."""
+        """Where things are in the archives of a cuDNN release; raises Uncovered."""
         rows: tuple[CudnnLayoutRow, ...] = self.rows("cudnn-archive", "layouts")
         found = _first(rows, lambda row: accepts(row.versions, version))
         if not found:
@@ -323,7 +325,7 @@ class Matrix:
 
     @_remembered
     def supports_from(self, package: str, version: str) -> SupportRow | None:
-        """The row that names the oldest GPUs of a framework that compiles for the card at hand, if there is one."""
+        """The row that names the oldest GPUs of a framework that compiles for the card available, if there is one."""
         names = (package, package.partition("-cu")[0])
         rows: tuple[SupportRow, ...] = self.rows("gpu", "supported")
         return _first(rows, lambda row: row.package in names and accepts(row.versions, version))

@@ -26,7 +26,7 @@ def overlap(specifiers: Iterable[str]) -> str:
 
 
 def inside(specifiers: Iterable[str], outer: str) -> str:
-    """Whether what all of these admit lies in `outer`: "yes" all of it, "no" nothing of it, "unknown" some of it."""
+    """Whether what all of these admit is in `outer`: "yes" all of it, "no" nothing of it, "unknown" some of it."""
     return _inside(frozenset(specifiers), outer)
 
 

@@ -162,6 +162,31 @@ class JetpackRow(NamedTuple):
     note: str
 
 
+class PipRow(NamedTuple):
+    """The pip of a system's own Python. File platform.json, table pips; the id is that of the system."""
+
+    id: str  # "ubuntu-22.04"
+    pip: str  # "22.0.2"
+    refuses: bool  # whether it refuses to install outside of an environment (PEP 668)
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
+class AgedImageRow(NamedTuple):
+    """Images that hold NVIDIA's package source with the key that ended on 2022-04-27. Table aged-images."""
+
+    id: str
+    image: str  # "pytorch/pytorch"
+    variant: str  # what the tag holds, "devel"
+    versions: str  # PEP 440 specifier on the first number of the tag
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 PLATFORM_TABLES: dict[str, dict[str, type]] = {
     "package": {
         "names": NameRow,
@@ -177,5 +202,7 @@ PLATFORM_TABLES: dict[str, dict[str, type]] = {
         "jetpacks": JetpackRow,
         "systems": SystemRow,
         "declared": DeclaredRow,
+        "pips": PipRow,
+        "aged-images": AgedImageRow,
     },
 }

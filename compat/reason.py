@@ -22,7 +22,7 @@ YES, NO = "yes", "no"
 
 
 class Reason(NamedTuple):
-    """One thing that speaks for a build, against it, or that nobody knows."""
+    """One thing that speaks for a build, against it, or that is unknown."""
 
     kind: str  # "ok", "bad" or "unknown"
     what: str
@@ -202,7 +202,7 @@ def driver_runs(cuda: CudaVersion, driver: DriverRelease, os_family: str, matrix
 
 
 def _compilable(cuda: CudaVersion | None, matrix: Matrix) -> ComputeCapability | None:
-    """The newest card that a CUDA's compiler builds for; None where nobody knows."""
+    """The newest card that a CUDA's compiler builds for; None where unknown."""
     try:
         return None if cuda is None else matrix.targets(cuda).capability_max
     except Uncovered:

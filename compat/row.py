@@ -1,6 +1,6 @@
 """The row types of the matrix, one class a table.
 
-In every column None means that nobody knows; what is known to be empty is an empty text, list or mapping.
+In every column None means that is unknown; what is known to be empty is an empty text, list or mapping.
 Every row ends with where it comes from: `source` is something a reader can open, `read_on` an ISO date,
 `confidence` is high (read from the artefact or its maker's own text), medium or low, `note` is prose.
 """
@@ -91,7 +91,7 @@ class BranchRow(NamedTuple):
 
     @property
     def end(self) -> str:
-        """The end in words: "2025-12", "at the latest 2022-03"."""
+        """The end as text: "2025-12", "at the latest 2022-03"."""
         return f"at the latest {self.end_of_life}" if self.ended_earlier else self.end_of_life or ""
 
 
@@ -106,7 +106,7 @@ class GenerationRow(NamedTuple):
     name: str  # "Ada Lovelace"
     capabilities: tuple[ComputeCapability, ...]
     cuda_first: CudaVersion | None
-    cuda_last: CudaVersion | None  # None while it is not dropped or nobody knows: see `dropped`
+    cuda_last: CudaVersion | None  # None while it is not dropped or it is unknown: see `dropped`
     dropped: bool
     driver_last: int | None  # last branch that drives it; None while `driver_dropped` is false
     driver_dropped: bool
@@ -144,7 +144,7 @@ class GpuRow(NamedTuple):
 
 
 class SupportRow(NamedTuple):
-    """The oldest GPUs that a framework which compiles for the card at hand supports. File gpu.json, table supported.
+    """The oldest GPUs that a framework which compiles for the card available supports. File gpu.json, table supported.
 
     The builds of these list no targets; their CUDA would compile for older cards than their makers support.
     """
@@ -324,6 +324,7 @@ class TraitsRow(NamedTuple):
     read_on: str
     confidence: str
     note: str
+    backends: tuple[str, ...] = ()  # packages of which it needs one that no metadata asks for; its default first
 
 
 class ConflictRow(NamedTuple):

@@ -14,7 +14,18 @@ from doctor.host import Host
 from doctor.model.facts import Facts
 from doctor.model.facts.policy import Policy, PolicyException
 from doctor.model.facts.seen import Place, value_or
-from doctor.model.finding import CHECK_ERROR, Answer, Evidence, Finding, Report, Severity, Status, Symptom, page_command
+from doctor.model.finding import (
+    CHECK_ERROR,
+    Answer,
+    Evidence,
+    Finding,
+    Remedy,
+    Report,
+    Severity,
+    Status,
+    Symptom,
+    page_command,
+)
 from doctor.rules.shared.engine import Rules, judge, load_rules, root_causes
 
 if TYPE_CHECKING:
@@ -114,8 +125,6 @@ def findings_of(
     wrong = [one for one in answers if one.kind is Status.BAD]
     if not wrong:
         return ()
-    from doctor.prescribe.remedies import prescribe  # late: a healthy machine needs no remedy
-
     causes = root_causes(answers)
     found: list[tuple[bool, Finding]] = []
     for answer in wrong:
@@ -133,12 +142,18 @@ def findings_of(
             evidence=answer.evidence,
             explains=tuple(sorted(symptoms)),
             explained_by=cause.code if cause else "",
-            remedies=() if cause else prescribe(answer, facts, matrix, verifier),
+            remedies=() if cause or not answer.needs else _remedies(answer, facts, matrix, verifier),
             docs=page_command(answer.code),
         )
         found.append((_stops_import(answer), finding))
     followers = _followers(facts)
     return tuple(one for _, one in sorted(found, key=lambda pair: _place(pair[1], followers, stops_import=pair[0])))
+
+
+def _remedies(answer: Answer, facts: Facts, matrix: Matrix, verifier: RemedyVerifier | None) -> tuple[Remedy, ...]:
+    from doctor.prescribe.remedies import prescribe  # late: a machine that needs nothing does not pay for it
+
+    return prescribe(answer, facts, matrix, verifier)
 
 
 def _stops_import(answer: Answer) -> bool:

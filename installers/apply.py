@@ -73,13 +73,13 @@ def _undo(journal: Journal, state: State, reason: BaseException) -> None:
         undone = undo(journal, state)
         stays = stay_done(undone.commands)
         if any(one.reversed for one in undone.commands) and isinstance(reason, InstallError):
-            reason.hint = f"{reason.hint} The environment's packages are as they were before.".strip()
+            reason.hint = f"{reason.hint} The packages of the environment are as before.".strip()
         if stays and isinstance(reason, InstallError):
             reversible = any(one.inverse and one.inverse.commands for one in undone.commands)
-            back = f" All of it: gpudoctor install rollback {journal.id} --commands" if reversible else ""
+            back = f" To undo everything: gpudoctor install rollback {journal.id} --commands" if reversible else ""
             reason.hint = f"{reason.hint} {stays}{back}".strip()
     except OSError as error:
-        raise NotUndone(f"{reason}; and not everything could be put back yet: {refused(error)}") from error
+        raise NotUndone(f"{reason}; some files could not be restored yet: {refused(error)}") from error
 
 
 def refuse_early(plan: Plan, state: State) -> None:
@@ -106,15 +106,15 @@ def stay_done(commands: tuple[Ran, ...]) -> str:
     """What a run that was taken back leaves behind, and how a person takes that back; "" where it is nothing."""
     sentences = []
     for one in reversed(commands):
-        inverse = one.inverse or Inverse(left="nobody knows what takes it back")
+        inverse = one.inverse or Inverse(left="unknown how to undo it")
         if one.reversed or not (inverse.commands or inverse.left):
             continue
         typed = "`, `".join(to_type(argv, needs_root=one.needs_root) for argv in inverse.commands)
         if inverse.afterwards:
             sentences.append(f"What `{shlex.join(one.argv)}` made is of the files as they were: run `{typed}` once.")
             continue
-        how = f", take it back with `{typed}`" if inverse.commands else ""
+        how = f"; undo it with `{typed}`" if inverse.commands else ""
         left = f" ({inverse.left})" if inverse.left else ""
-        what = "stays done" if one.ended else "may have done a part"
+        what = "was not undone" if one.ended else "may have done part of its work"
         sentences.append(f"`{shlex.join(one.argv)}` {what}{how}{left}.")
     return " ".join(sentences)

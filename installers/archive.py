@@ -30,7 +30,7 @@ _MODES = 0o755  # the most that a member may have: nobody else writes to it, and
 class UnsafeArchive(InstallError):
     """An archive that would write where it must not, or more than it may."""
 
-    hint = "Do not unpack this archive: get it from its publisher again."
+    hint = "Do not unpack this archive: download it from its publisher again."
 
 
 class BadArchive(InstallError):
@@ -75,7 +75,7 @@ def damage_named(archive: str) -> Iterator[None]:
     except OSError as error:
         if error.errno != errno.EINVAL or error.filename is not None:
             raise
-        raise BadArchive(f"{archive} is damaged: it points before its beginning") from error
+        raise BadArchive(f"{archive} is damaged: a position in it is before its start") from error
 
 
 def clean_name(name: str) -> str:
@@ -86,7 +86,7 @@ def clean_name(name: str) -> str:
     parts = [part for part in name.split("/") if part not in {"", "."}]
     odd = is_absolute(name) or "\\" in name or ":" in name or not name.isprintable()
     if odd or ".." in parts or len(name) > 4096 or len(parts) > 64 or any(len(os.fsencode(one)) > 255 for one in parts):
-        raise UnsafeArchive(f"the archive holds the name {name[:200]!r}")
+        raise UnsafeArchive(f"the archive contains the name {name[:200]!r}")
     return "/".join(parts)
 
 
@@ -104,7 +104,7 @@ def _reader_of(file: BinaryIO) -> Callable[[BinaryIO], Iterator[Member]]:
         if start.startswith(magic):
             return read
     seen = start[:6].hex(" ") or "(it is empty)"
-    raise BadArchive(f"{file.name} is no .tar.gz, .tar.xz or .zip: it begins with the bytes {seen}")
+    raise BadArchive(f"{file.name} is not a .tar.gz, .tar.xz or .zip file: it begins with the bytes {seen}")
 
 
 class _Forward:
@@ -130,7 +130,7 @@ class _Forward:
     def seek(self, offset: int) -> None:
         """Skip forward."""
         if offset < self._offset:
-            raise ValueError("its headers point backward")
+            raise ValueError("its headers are in the wrong order")
         while self._offset < offset and self._fill():
             self._take(offset - self._offset)
 
@@ -171,7 +171,7 @@ def _tar_member(stream: _Forward, info: tarfile.TarInfo) -> Member:
     kinds = ((info.isreg(), "file"), (info.isdir(), "directory"), (info.issym(), "link"), (info.islnk(), "same"))
     kind = next((kind for true, kind in kinds if true), "")
     if not kind or info.issparse():
-        raise UnsafeArchive(f"the archive holds {info.name!r}, which is no file, directory or link")
+        raise UnsafeArchive(f"the archive contains {info.name!r}, which is not a file, directory or link")
     mtime_s = min(max(float(info.mtime), 0.0), _LATEST_S)
     return Member(
         name=clean_name(info.name),

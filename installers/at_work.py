@@ -26,7 +26,7 @@ class AtWork(JournalError):
     def __init__(self, journal: Journal, pids: tuple[int, ...]) -> None:
         lines = ", ".join(f"`{_line(pid)}` (process {pid})" for pid in pids[:3])
         verb = "is" if len(pids) == 1 else "are"
-        super().__init__(f"run {journal.id} cannot be taken back yet: {lines} {verb} still running")
+        super().__init__(f"run {journal.id} cannot be undone yet: {lines} {verb} still running")
         sudo = "" if all(map(_is_own, pids)) else "sudo "
         kill = f"{sudo}kill {' '.join(map(str, pids))}"
         self.hint = f"Wait until it ends, or end it with `{kill}`. Then run `gpudoctor install rollback`."

@@ -18,11 +18,11 @@ _OF_PACKAGES = "wheel"  # a file name that is a whole word of others: cuda_wheel
 class NoMethod(GpudoctorError):
     """No installation method serves a need on this machine."""
 
-    hint = "This is a gap in gpudoctor: please report it with the need and the machine it names."
+    hint = "This is a gap in gpudoctor. Please report it with this message."
 
     def __init__(self, need: Need, target: Target) -> None:
         machine = " ".join(filter(None, (target.os_family, target.distribution, target.distribution_version)))
-        super().__init__(f"no method serves {need} on {machine or 'an unknown system'}")
+        super().__init__(f"gpudoctor has no installation method for {need} on {machine or 'an unknown system'}")
 
 
 def load_methods() -> tuple[Method, ...]:

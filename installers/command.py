@@ -33,7 +33,7 @@ _KEPT_FOR_ROOT = frozenset(
 class CommandFailed(InstallError):
     """A command failed; the files that were changed before it are as they were."""
 
-    hint = "Run the command by itself to see what it says."
+    hint = "Run the command alone to see its message."
 
 
 def run_command(command: Command, watch: Watch = UNWATCHED, output: int | None = None) -> None:
@@ -52,7 +52,7 @@ def run_command(command: Command, watch: Watch = UNWATCHED, output: int | None =
         with _running(command, watch, environ=watch.environ(environ), folder=place, output=output) as process:
             code = _wait(process, command.timeout_s, watch)
             if code is None:
-                raise CommandFailed(f"`{line}` did not end within {command.timeout_s} s")
+                raise CommandFailed(f"`{line}` did not finish within {command.timeout_s} s")
     except OSError as error:
         raise CommandFailed(f"`{line}` cannot be run: {command.argv[0]}: {error.strerror}") from error
     except NotPrepared as error:
@@ -201,7 +201,7 @@ def settled(command: Command) -> Command:
     if not there:
         return command
     kept = tuple(filter(None, (_without(argv, there, inverse.names) for argv in inverse.commands)))
-    left = f"{', '.join(there)} {'was' if len(there) == 1 else 'were'} there before, and no earlier release comes back"
+    left = f"{', '.join(there)} {'was' if len(there) == 1 else 'were'} there before; an undo does not restore it"
     return command._replace(inverse=inverse._replace(commands=kept, left=left))
 
 

@@ -16,13 +16,13 @@ _CUDA_VERSION = re.compile(rb"^\s*#\s*define\s+CUDA_VERSION\s+(\d+)", re.MULTILI
 class WrongMachine(InstallError):
     """A library for another processor."""
 
-    hint = "Get the archive for this processor: see --arch."
+    hint = "Download the archive for this processor (see --arch)."
 
 
 class WrongToolkit(InstallError):
     """A CUDA directory of another major than the archive is for."""
 
-    hint = "Name the directory of that CUDA with --cuda-home, or get the archive for this one: see --cuda-version."
+    hint = "Give the directory of that CUDA with --cuda-home, or the archive for this CUDA (see --cuda-version)."
 
 
 def require_machine(path: str, arch: str) -> None:
@@ -56,4 +56,4 @@ def require_cuda(include: str, major: int) -> None:
         return
     if found and int(found[1]) // 1000 != major:
         there = f"{int(found[1]) // 1000}.{int(found[1]) % 1000 // 10}"
-        raise WrongToolkit(f"{include} holds the headers of CUDA {there}, and the archive is for CUDA {major}")
+        raise WrongToolkit(f"{include} has the headers of CUDA {there}, but the archive is for CUDA {major}")

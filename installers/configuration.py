@@ -27,14 +27,14 @@ _CUDNN = {"gpu": ("global", "optimizer_including", "cudnn"), "cuda": ("dnn", "en
 # negative values turn that off).
 _POOL_MOST = 0.95
 _PATHS = {
-    "include_path": "where cudnn.h lies",
-    "library_path": "where the linker finds cuDNN",
-    "base_path": "where cuDNN lies: include, lib64 (on Windows lib\\x64) and bin below it",
-    "bin_path": "where cuDNN is loaded from",
+    "include_path": "directory of cudnn.h",
+    "library_path": "directory for the linker",
+    "base_path": "directory of cuDNN, with include, lib64 (on Windows lib\\x64) and bin",
+    "bin_path": "directory that cuDNN is loaded from",
 }
 _NO_POOL = {
-    "gpu": "no pool: each piece of memory is asked of the driver and given back to it",
-    "cuda": "nothing is reserved at the start; what is freed is kept for the next use",
+    "gpu": "no pool: each block of memory comes from the driver and returns to it",
+    "cuda": "no memory is reserved at the start; freed memory is kept for reuse",
 }
 _GROWTH = "TF_FORCE_GPU_ALLOW_GROWTH"
 
@@ -69,9 +69,9 @@ def theano_plan(order: TheanoOrder, lines: tuple[Line, ...]) -> Plan:
         elif where == _INCLUDING and where in wanted:
             wanted[where] = ":".join(dict.fromkeys((*values[-1].split(":"), "cudnn"))), wanted[where][1]
         elif len(values) > 1 and where not in wanted:
-            wanted[where] = values[-1], f"is there {len(values)} times; the last one counts, and is kept"
+            wanted[where] = values[-1], f"appears {len(values)} times; the last one counts and is kept"
     if order.flags:
-        wanted.setdefault(("nvcc", "flags"), (order.flags, "for the compiler that Theano calls"))
+        wanted.setdefault(("nvcc", "flags"), (order.flags, "for Theano's compiler"))
     edits = [_edit(order.path, section, wanted, held) for section in dict.fromkeys(section for section, _ in wanted)]
     check = Check("Theano's settings must be well formed and agree", ("theanorc-misconfigured",))
     return Plan(f"configure Theano in {order.path}", (*edits, check), _settings("theano", edits))
@@ -87,13 +87,16 @@ def _settings(program: str, edits: list[EditText]) -> tuple[SettingWritten, ...]
 
 def _wanted(order: TheanoOrder) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
     """Section and key: value, and why."""
-    yield ("global", "device"), (order.device, "where Theano computes")
-    yield ("global", "floatX"), ("float32", "else float64, slow on most GPUs and left on the CPU by the old back end")
+    yield ("global", "device"), (order.device, "the device that Theano uses")
+    yield (
+        ("global", "floatX"),
+        ("float32", "the default is float64: slow on most GPUs, and the old back end keeps it on the CPU"),
+    )
     if order.device == "cpu":
         return
     if order.cudnn:
         section, key, value = _CUDNN[order.back_end]
-        yield (section, key), (value, "with cuDNN; where it cannot be used, Theano stops and says why")
+        yield (section, key), (value, "use cuDNN; if it fails, Theano stops with a message")
     if order.pool:
         yield _POOL[order.back_end], (order.pool, _pool(float(order.pool), order.back_end))
     for key, value in order.paths:
@@ -104,7 +107,7 @@ def _pool(share: float, back_end: str) -> str:
     """What a share of the memory means."""
     if not share:
         return _NO_POOL[back_end]
-    most = ", the most that Theano takes" if share >= _POOL_MOST else ""
+    most = ", Theano's maximum" if share >= _POOL_MOST else ""
     return f"{min(share, _POOL_MOST):.0%} of the memory is reserved at the start{most}"
 
 
@@ -125,8 +128,8 @@ def _joined(values: tuple[str, ...]) -> str:
 
 def _why_flags(values: tuple[str, ...]) -> str:
     if len(values) > 1:
-        return f"is there {len(values)} times, which Python 3 refuses and of which Python 2 takes the last: joined"
-    return "added to the flags that are there"
+        return f"appears {len(values)} times: joined (Python 3 refuses it, Python 2 uses the last one)"
+    return "added to the existing flags"
 
 
 def _edit(
@@ -152,12 +155,12 @@ def keras_plan(path: str, text: str, back_end: str) -> Plan:
     """The back end in keras.json; its other keys and its form stay. Raises ValueError for what is no JSON object."""
     content = json.loads(text) if text.strip() else {}
     if not isinstance(content, dict):
-        raise ValueError("it holds no object")  # noqa: TRY004 - of what is read, not of what is passed
+        raise ValueError("the file is not a JSON object")  # noqa: TRY004 - of what is read, not of what is passed
     wanted = {**content, "backend": back_end}
     new, changes = re.subn(r'("backend"\s*:\s*)"[^"\\]*"', lambda match: f"{match[1]}{json.dumps(back_end)}", text)
     if changes != 1 or json.loads(new) != wanted:
         new = json.dumps(wanted, indent=4, ensure_ascii=False)
-    why = f"keras computes with {back_end}; its other settings stay"
+    why = f"Keras uses {back_end}; its other settings stay"
     write = WriteFile(path, tuple(new.splitlines()), why)
     return Plan(
         f"let Keras use {back_end}",
@@ -168,9 +171,9 @@ def keras_plan(path: str, text: str, back_end: str) -> Plan:
 
 def keras_unread(path: str, back_end: str) -> Plan:
     """The same where nobody has read the file: what stands in it must not be lost."""
-    text = f'let {path} hold this, beside what stands in it\n{{"backend": "{back_end}"}}'
+    text = f'add this to {path}\n{{"backend": "{back_end}"}}'
     effect = SettingWritten(program="keras", path=path, section="", name="backend", value=back_end)
-    return Plan(f"let Keras use {back_end}", (ByHand(text, f"keras computes with {back_end}"),), (effect,))
+    return Plan(f"let Keras use {back_end}", (ByHand(text, f"Keras uses {back_end}"),), (effect,))
 
 
 def growth_plan(script: str) -> Plan:
@@ -178,18 +181,18 @@ def growth_plan(script: str) -> Plan:
 
     Source: tensorflow.org, guide "Use a GPU", "Limiting GPU memory growth".
     """
-    why = "TensorFlow takes nearly all memory of every GPU at its start else"
-    steps: list[Step] = [SetVariable(_GROWTH, "true", f"{why}; this is for the shell at hand")]
+    why = "by default TensorFlow reserves almost all GPU memory"
+    steps: list[Step] = [SetVariable(_GROWTH, "true", f"{why}; for this shell:")]
     if script:
         steps.insert(
             0,
             EditText(
-                path=script, section="", settings=(), lines=(f"export {_GROWTH}=true",), why=f"{why}; for new shells"
+                path=script, section="", settings=(), lines=(f"export {_GROWTH}=true",), why=f"{why}; for new shells:"
             ),
         )
-    return Plan("let TensorFlow's use of GPU memory grow", tuple(steps), (VariableSet(_GROWTH, "true", script),))
+    return Plan("let TensorFlow reserve GPU memory as needed", tuple(steps), (VariableSet(_GROWTH, "true", script),))
 
 
 def overridden(name: str, value: str, file: str) -> ByHand:
     """A variable of the environment that wins over the file."""
-    return ByHand(f"take {name} out of the environment: {name}={value}", f"it wins over {file}")
+    return ByHand(f"unset this variable: {name}={value}", f"it overrides {file}")

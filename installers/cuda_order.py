@@ -37,7 +37,7 @@ class NoSuchToolkit(GpudoctorError):
 
     def __init__(self, what: str, tried: str = "") -> None:
         *ways, last = (way for way in _WAYS if way != tried)
-        self.hint = f"--method says another way: {', '.join(ways)} or {last}."
+        self.hint = f"Choose another way with --method: {', '.join(ways)} or {last}."
         super().__init__(what)
 
 
@@ -54,12 +54,14 @@ def newest(rows: Iterable[Row], version: str, what: str, otherwise: str = "") ->
     rows = tuple(rows)
     known = {row.release for row in rows}
     if not version:
-        raise NoSuchToolkit(f"say which CUDA, as in gpudoctor install cuda 12.8: {_spoken(known)} are known as {what}")
+        raise NoSuchToolkit(
+            f"give the CUDA version, as in gpudoctor install cuda 12.8; known as {what}: {_spoken(known)}"
+        )
     found = {release for release in known if f"{release}.".startswith(f"{version}.")}
     if not found:
         near = {release for release in known if cuda_of(release) == cuda_of(version)}
         there = ", ".join(sorted(near, key=age)) if near else _spoken(known)
-        raise NoSuchToolkit(f"no row knows CUDA {version} as {what}; there are {there}{otherwise and '. '}{otherwise}")
+        raise NoSuchToolkit(f"CUDA {version} is unknown as {what}; known are {there}{otherwise and '. '}{otherwise}")
     wanted = max(found, key=age)
     return tuple(row for row in rows if row.release == wanted)
 
@@ -102,5 +104,5 @@ def fetched(order: CudaOrder, download: Download) -> Step:
 
 def check(release: str, home: str, spec: str = "") -> Check:
     """Look for the toolkit in its directory."""
-    why = f"CUDA {release} must be found in {home or 'its directory'}, whole"
+    why = f"CUDA {release} must be found in {home or 'its directory'}, complete"
     return Check(why, (), InstallToolkit(spec or f"=={release}", home))

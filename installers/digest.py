@@ -16,10 +16,10 @@ _PAGE_STARTS = (b"<!doctype", b"<html", b"<head", b"<?xml")
 class NoDigest(InstallError):
     """No digest is known for a file, so nobody could say whether it is the right one."""
 
-    hint = "Compare the file with its publisher's page, then name its digest with --sha256."
+    hint = "Compare the file with its publisher's page, then give its checksum with --sha256."
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name}: no SHA-256 is known for this file")
+        super().__init__(f"{name}: the SHA-256 of this file is unknown")
 
 
 class DigestMismatch(InstallError):
@@ -34,10 +34,10 @@ class DigestMismatch(InstallError):
 class LoginPage(InstallError):
     """A web page where an archive was expected."""
 
-    hint = "The download asks for a login: fetch the file with a browser, then name it with --archive FILE."
+    hint = "The download needs a login: get the file with a browser, then give it with --archive FILE."
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is a web page (HTML), not an archive: most likely the login page of the download")
+        super().__init__(f"{name} is a web page (HTML), not an archive: probably a login page")
 
 
 def looks_like_page(start: bytes) -> bool:
@@ -65,7 +65,7 @@ def copy_verified(path: str, to: str, expected: tuple[str, ...], report: Report 
     if not expected:
         raise NoDigest(path)
     if os.path.exists(path) and not os.path.isfile(path):
-        raise OSError(errno.EINVAL, "it is no file", path)
+        raise OSError(errno.EINVAL, "it is not a file", path)
     found, done_bytes = hashlib.sha256(), 0
     with open(path, "rb") as file, written(to), open(to, "xb") as copy:
         total_bytes = os.fstat(file.fileno()).st_size

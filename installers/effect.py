@@ -135,13 +135,13 @@ class ModuleSigned(NamedTuple):
 
 
 class ModuleKeptAway(NamedTuple):
-    """A kernel module is not loaded by itself any more, from the next start on."""
+    """A kernel module is not loaded by itself any more, from the next boot."""
 
     name: str  # "nouveau", "nova_core"
 
 
 class Restarted(NamedTuple):
-    """The machine, WSL or the container has started anew: what is installed is what runs."""
+    """The machine, WSL or the container has started again: what is installed is what runs."""
 
     what: str = "machine"  # "machine", "wsl", "container"
 
@@ -173,7 +173,7 @@ class CudnnInstalled(NamedTuple):
     """A copy of cuDNN is there, whole, and of one release."""
 
     spec: str  # PEP 440 specifier, "==9.10.2", ">=9.8,<10"
-    cuda_major: int  # CUDA that it is for; 0 where nobody knows
+    cuda_major: int  # CUDA that it is for; 0 where unknown
     directory: str  # of its libraries; "" for the distribution's library directory
     searched: bool = False  # the loader finds it there for every process
 
@@ -208,7 +208,7 @@ class NodeOpened(NamedTuple):
 
 
 class GpusGiven(NamedTuple):
-    """A container was started anew with its host's GPUs."""
+    """A container was started again with its host's GPUs."""
 
     kind: str  # "docker", "podman", "kubernetes", ...
 
@@ -221,7 +221,7 @@ class ImageVariableSet(NamedTuple):
 
 
 class ComputeModeSet(NamedTuple):
-    """A GPU admits other processes than before, until its driver is loaded anew."""
+    """A GPU admits other processes than before, until its driver is loaded again."""
 
     gpu: int  # its NVML index
     mode: str  # "default", "exclusive_process", "prohibited"

@@ -108,7 +108,7 @@ def put_back(pair: Pair) -> None:
 def is_ours(mirror: str, pairs: tuple[Pair, ...]) -> bool:
     """Whether nobody but the run changed the environment: neither led it elsewhere, nor wrote into it after the run.
 
-    Whoever mends by hand what a killed run left must not lose that, and all that came later, weeks afterwards.
+    Whoever fixes by hand what a killed run left must not lose that, and all that came later, weeks afterwards.
     """
     if any(os.path.realpath(path) != path for pair in pairs for path in pair[:2] if os.path.lexists(path)):
         return False

@@ -22,7 +22,7 @@ class CannotChange(InstallError):
 class NotUndone(InstallError):
     """What a run changed could not be put back; its journal and backups are kept."""
 
-    hint = "Once that is mended, run `gpudoctor install rollback`: it puts back the rest."
+    hint = "After you fix that, run `gpudoctor install rollback`: it restores the rest."
 
 
 def nearest(path: str) -> str:
@@ -36,7 +36,7 @@ def require_writable(path: str) -> None:
     """Raise CannotChange for a directory in which this user cannot make files."""
     there = nearest(path)
     if not os.path.isdir(there):
-        raise CannotChange(f"{there} is no directory")
+        raise CannotChange(f"{there} is not a directory")
     if hasattr(os, "statvfs") and os.statvfs(there).f_flag & os.ST_RDONLY:
         raise refused(OSError(errno.EROFS, "", there))
     if not os.access(there, os.W_OK | os.X_OK):
@@ -76,10 +76,10 @@ def written(path: str) -> Iterator[None]:
 
 
 _HIGHER = (
-    "End the programs that have it open (a running Python); else run the same command as administrator (right-click "
-    "the terminal), or choose a directory of your own."
+    "End the programs that have it open (a running Python). Or run the same command as administrator (right-click "
+    "the terminal), or choose your own directory."
     if os.name == "nt"
-    else "Run the same command as root, or choose a directory of your own."
+    else "Run the same command as root, or choose your own directory."
 )
 
 

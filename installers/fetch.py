@@ -33,13 +33,13 @@ _NETWORK_BYTES = 1 << 18
 class FetchError(InstallError):
     """A download failed."""
 
-    hint = "What arrived is kept: run the same command again to go on from there, or name the file with --archive FILE."
+    hint = "The part is kept: run the same command again to continue, or give the file with --archive FILE."
 
 
 class BadAnswer(FetchError):
     """The server answered, but not with the file."""
 
-    hint = "Check the address in a browser; with the file at hand, name it with --archive FILE."
+    hint = "Check the address in a browser; if you have the file, give it with --archive FILE."
 
 
 class BrokenOff(FetchError):
@@ -53,7 +53,7 @@ class TooSlow(FetchError):
 class TooLarge(FetchError):
     """The server sends more than the file has."""
 
-    hint = "This is not the file that was asked for: report the address if it repeats."
+    hint = "The server sent another file. If it repeats, report the address."
 
 
 class Limits(NamedTuple):
@@ -61,7 +61,7 @@ class Limits(NamedTuple):
 
     connect_s: float = 15.0
     stall_s: float = 60.0  # without a byte
-    tries: int = 5  # that bring nothing; one that brings bytes starts the count anew
+    tries: int = 5  # that bring nothing; one that brings bytes starts the count again
     pause_s: float = 1.0  # before the second try, doubled for each further one
     slow_s: float = 300.0  # in which `slow_bytes` at least must come, over all tries
     slow_bytes: int = 300 << 10  # a modem brings four times as much
@@ -84,7 +84,7 @@ class _Part:
         self.restart(keep=True)
 
     def restart(self, *, keep: bool = False) -> None:
-        """Begin anew, from the first byte or after what is there."""
+        """Begin again, from the first byte or after what is there."""
         if not keep:
             self._file.truncate(0)
         self.size_bytes = 0
@@ -107,7 +107,7 @@ class _Part:
             return
         limits = self._limits
         if self._came_bytes < limits.slow_bytes:
-            raise TooSlow(f"{self._download.url}: {self._came_bytes} bytes in {limits.slow_s:g} s are too few")
+            raise TooSlow(f"{self._download.url}: {self._came_bytes} bytes in {limits.slow_s:g} s is too slow")
         self._came_bytes, self._until = 0, time.monotonic() + limits.slow_s
 
     def _count(self, chunk: bytes) -> None:
@@ -132,7 +132,7 @@ def fetch(download: Download, to: str, report: Report = silent, limits: Limits =
 
 
 def fetch_unknown(download: Download, to: str, report: Report = silent, limits: Limits = PATIENT) -> None:
-    """Fetch a file of which no digest is known: whoever calls judges it by what it holds. Raises as `fetch`."""
+    """Fetch a file of which no known checksum: whoever calls judges it by what it holds. Raises as `fetch`."""
     part = _Part(f"{to}.part", report, download, limits)
     try:
         with _session(download) as session:
@@ -191,7 +191,7 @@ def _plain(hosts: frozenset[str]) -> requests.adapters.BaseAdapter:
     class Plain(HTTPAdapter):
         def send(self, request: requests.PreparedRequest, *more: Any, **named: Any) -> requests.Response:
             if urlsplit(request.url or "").hostname not in hosts:
-                raise BadAnswer(f"{request.url}: not encrypted, so it is not asked for")
+                raise BadAnswer(f"{request.url}: refused, because it is not encrypted")
             return super().send(request, *more, **named)
 
     return Plain()
@@ -251,9 +251,9 @@ def _answer(session: requests.Session, part: _Part, download: Download, limits: 
         requests.exceptions.InvalidSchema,
         requests.exceptions.MissingSchema,
     ) as error:
-        raise BadAnswer(f"{download.url}: not an address that can be fetched") from error
+        raise BadAnswer(f"{download.url}: not a valid download address") from error
     except ValueError as error:  # numbers of 5,000 digits, a negative length, an address that is no text
-        raise BadAnswer(f"{download.url}: what the server answered is no HTTP") from error
+        raise BadAnswer(f"{download.url}: the server's answer is not HTTP") from error
     except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
         raise BrokenOff(f"{download.url}: the server stopped sending after {part.size_bytes} bytes") from error
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
@@ -268,7 +268,7 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, requests.exceptions.ProxyError):
         return "the proxy refuses or does not answer"
     if isinstance(error, requests.exceptions.SSLError):
-        return "the certificate is not accepted; REQUESTS_CA_BUNDLE names another file of certificates"
+        return "the certificate is not trusted; set REQUESTS_CA_BUNDLE to your certificate file"
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:
@@ -281,7 +281,7 @@ def _after_the_end(part: _Part, response: requests.Response) -> None:
     total = re.fullmatch(r"bytes \*/(\d+)", response.headers.get("Content-Range", ""))
     if total is None or int(total[1]) != part.size_bytes:
         part.restart()
-        raise BrokenOff(f"{response.url}: the server has no bytes after the {part.size_bytes} that are here")
+        raise BrokenOff(f"{response.url}: the server has no bytes after the first {part.size_bytes}")
 
 
 def _place(part: _Part, response: requests.Response, download: Download) -> int | None:
@@ -293,7 +293,7 @@ def _place(part: _Part, response: requests.Response, download: Download) -> int 
         start = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
         if start is None or int(start[1]) != part.size_bytes:
             part.restart()
-            raise BrokenOff(f"{download.url}: the server sent another range than the one asked for")
+            raise BrokenOff(f"{download.url}: the server sent another range than requested")
         return None if sent_bytes is None else part.size_bytes + sent_bytes
     part.restart()
     return sent_bytes
@@ -313,7 +313,7 @@ def _refuse_page(part: _Part, response: requests.Response, download: Download) -
         part.restart()
         raise LoginPage(response.url)
     if response.headers.get("Content-Encoding", "identity").lower() not in {"identity", "gzip", "x-gzip"}:
-        raise BadAnswer(f"{download.url}: sent with an encoding that was not asked for")
+        raise BadAnswer(f"{download.url}: the server used an encoding that was not requested")
 
 
 def _stream(part: _Part, response: requests.Response, download: Download, limits: Limits) -> None:
@@ -325,7 +325,7 @@ def _stream(part: _Part, response: requests.Response, download: Download, limits
         first = False
         if part.size_bytes + len(chunk) > cap_bytes:
             part.restart()
-            raise TooLarge(f"{download.url}: more than the {cap_bytes} bytes that it should have")
+            raise TooLarge(f"{download.url}: the file is larger than the expected {cap_bytes} bytes")
         part.add(chunk)
 
 

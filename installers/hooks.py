@@ -31,10 +31,10 @@ class Found(NamedTuple):
 def loader_plan(directory: str, name: str, below: str = LOADER_DIRECTORY) -> Plan:
     """The directory among those of the loader's cache. Source: ldconfig(8)."""
     path = f"{below}/{name}.conf"
-    why = "every process finds its libraries, services too, which no LD_LIBRARY_PATH of a shell reaches"
+    why = "every process then finds its libraries, services too"
     steps = (
         EditText(path=path, section="", settings=(), lines=(directory,), why=why, needs_root=True),
-        RefreshLoader("the loader finds what its cache lists"),
+        RefreshLoader("the loader reads its cache"),
     )
     return Plan(f"let the loader search {directory}", steps)
 
@@ -43,16 +43,12 @@ def path_plan(directory: str, script: str) -> Plan:
     """The directory on PATH; `script` is what new shells read, "" where there is none, on Windows."""
     summary = f"let shells find the programs in {directory}"
     if not script:
-        why = "programs that are started from then on find it; the machine's part of Path still comes before yours"
+        why = "new programs find it; the system part of Path comes before yours"
         return Plan(summary, (AddToPath(directory, why),))
     line = _export(Found("PATH", directory))
     steps = (
-        EditText(
-            path=script, section="", settings=(), lines=(line,), why="new shells find the programs of this CUDA first"
-        ),
-        ByHand(
-            f"open a new shell, or type this in the one at hand\n{line}", "a shell reads the file once, at its start"
-        ),
+        EditText(path=script, section="", settings=(), lines=(line,), why="new shells use this CUDA's programs first"),
+        ByHand(f"open a new shell, or run this in the current one\n{line}", "a shell reads the file only at its start"),
     )
     return Plan(summary, steps)
 
@@ -63,17 +59,17 @@ def hooks_plan(found: Found, prefix: str, name: str, *, windows: bool) -> Plan:
     if not windows:
         hooks = {".sh": (_sh(found), _sh_back(found))}
     # `conda activate OTHER` from within works PATH out before the hooks run, and sets it after them.
-    stays = "; `conda activate OTHER` straight from here keeps it: leave this one first" * (found.variable == "PATH")
+    stays = "; before `conda activate OTHER`, deactivate this environment" * (found.variable == "PATH")
     whys = (
-        f"from the next `conda activate` on, {found.variable} begins with it in this environment",
-        f"`conda deactivate` takes that directory out, and nothing else{stays}",
+        f"after the next `conda activate`, {found.variable} begins with it in this environment",
+        f"`conda deactivate` removes only that directory{stays}",
     )
     steps = tuple(
         WriteFile(f"{prefix}/etc/conda/{folder}/{name}{suffix}", lines, why)
         for suffix, both in hooks.items()
         for folder, lines, why in zip(("activate.d", "deactivate.d"), both, whys, strict=True)
     )
-    return Plan(f"put {found.directory} into {found.variable} while {prefix} is active", steps)
+    return Plan(f"add {found.directory} to {found.variable} while {prefix} is active", steps)
 
 
 def _export(found: Found) -> str:

@@ -42,9 +42,9 @@ class JournalError(GpudoctorError):
 
 
 class DamagedJournal(JournalError):
-    """The record of one run is not as it was written: nothing can be taken back by it."""
+    """The record of one run was changed: nothing can be taken back by it."""
 
-    hint = "The other runs are not concerned. What it replaced is in its folder `backup`."
+    hint = "Other runs are not affected. The replaced files are in its folder `backup`."
 
     def __init__(self, journal: Journal, why: str) -> None:
         super().__init__(f"the record of run {journal.id} is damaged: {why} ({journal.directory})")
@@ -60,7 +60,7 @@ class Busy(JournalError):
 class ForeignState(JournalError):
     """Another user could change the records, and with them what is run to take a run back."""
 
-    hint = "GPUDOCTOR_STATE names another directory: one that nobody else can change."
+    hint = "Set GPUDOCTOR_STATE to a directory that only you can change."
 
 
 class Change(NamedTuple):
@@ -140,13 +140,13 @@ class Journal:
                 last = _checksum(record, last)
                 kind = str(record["what"])
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                raise DamagedJournal(self, f"line {number} is no record") from error
+                raise DamagedJournal(self, f"line {number} is not a record") from error
             if found is not None and found != last:
-                raise DamagedJournal(self, f"line {number} is not as it was written")
+                raise DamagedJournal(self, f"line {number} was changed")
             if found is None:  # of a release that wrote no checksums
                 last = ""
             if kind not in _KINDS:
-                raise DamagedJournal(self, f"line {number} is of no kind that is known here")
+                raise DamagedJournal(self, f"line {number} has an unknown kind")
             yield record
 
     def state(self) -> str:
@@ -184,7 +184,7 @@ class Journal:
         try:
             yield
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DamagedJournal(self, f"a record lacks what it should have ({error})") from error
+            raise DamagedJournal(self, f"a record is incomplete ({error})") from error
 
     def entry(self) -> Entry:
         """This run as a line of the history."""
@@ -227,12 +227,12 @@ class State:
             own_directory(self.directory)
             own_directory(self.path("journal"))
         except NotOurs as error:
-            raise ForeignState(f"{self.directory} cannot keep what is needed to take a run back: {error}") from error
+            raise ForeignState(f"{self.directory} cannot store the data for an undo: {error}") from error
         with open(self.path("lock"), "a+b") as file:
             try:
                 _lock(file.fileno())
             except (BlockingIOError, PermissionError) as error:
-                raise Busy("another `gpudoctor install` is at work") from error
+                raise Busy("another `gpudoctor install` is running") from error
             yield  # the system lets go of the lock when the file is closed, however the process ends
 
     def journals(self) -> tuple[Journal, ...]:

@@ -1,19 +1,17 @@
-"""Where a plan's files come from instead of NVIDIA: a mirror or a directory. Digests stay the same."""
+"""Where a plan's files come from instead of NVIDIA: a mirror. Digests stay the same."""
 
 from __future__ import annotations
 
-import os
 from urllib.parse import urlsplit
 
 from compat.base.errors import GpudoctorError
 from installers.plan import Plan
 from installers.step import Step
 from installers.steps.download import Download
-from installers.steps.use_file import UseFile
 
 
 class BadSupply(GpudoctorError):
-    """A mirror or a directory that files cannot come from."""
+    """A mirror that files cannot come from."""
 
 
 def from_mirror(plan: Plan, mirror: str) -> Plan:
@@ -31,25 +29,3 @@ def from_mirror(plan: Plan, mirror: str) -> Plan:
 
 def _mirrored(step: Step, mirror: str) -> Step:
     return step._replace(url=f"{mirror}{urlsplit(step.url).path}") if isinstance(step, Download) else step
-
-
-def from_directory(plan: Plan, directory: str, *, here: bool) -> Plan:
-    """Each download as a file of its name in a directory; on this machine (`here`) all must be there.
-
-    Raises BadSupply.
-    """
-    downloads = [step for step in plan.steps if isinstance(step, Download)]
-    if not downloads:
-        raise BadSupply("this plan downloads nothing: leave --bundle out")
-    missing = [step for step in downloads if here and not os.path.isfile(os.path.join(directory, step.to))]
-    if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise BadSupply(f"{directory} lacks {missing[0].to}{more}: {missing[0].url}")
-    return plan._replace(steps=tuple(_taken(step, directory) for step in plan.steps))
-
-
-def _taken(step: Step, directory: str) -> Step:
-    if not isinstance(step, Download):
-        return step
-    joint = "\\" if "\\" in directory else "/"
-    return UseFile(f"{directory.rstrip(joint)}{joint}{step.to}", step.to, step.sha256, step.why)

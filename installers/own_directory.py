@@ -1,4 +1,4 @@
-"""How programs find what lies in a directory of the user's own, or in one of the system that nobody searches."""
+"""How programs find what is in a directory of the user's own, or in one of the system that nobody searches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from installers.steps.refresh_loader import RefreshLoader
 from installers.steps.set_variable import SetVariable
 from installers.steps.write_file import WriteFile
 
-_WHY = "programs that are started where this file was read find it, and no other programs do"
+_WHY = "only programs started in this shell find it"
 _LOADER = "/etc/ld.so.conf.d/gpudoctor-{name}.conf"
 
 
@@ -26,7 +26,7 @@ def findable(name: str, home: str, libraries: str, target: Target) -> tuple[Step
     file = f"{home}/{name}-env.sh"
     by_hand = ByHand(
         f"in each shell that needs it, or once in ~/.bashrc\n. {quote(file)}",
-        "a directory of your own is not searched by itself",
+        "the loader does not search your own directory by default",
     )
     return (WriteFile(file, _lines(name, home, libraries), _WHY), by_hand)
 
@@ -48,12 +48,12 @@ def _export(name: str, value: str, *, adds: bool) -> str:
 
 
 def _of_the_system(name: str, home: str, libraries: str) -> tuple[Step, ...]:
-    why = "every process finds its libraries, services too, which no LD_LIBRARY_PATH of a shell reaches"
+    why = "every process then finds its libraries, services too"
     write = WriteFile(_LOADER.format(name=name), (libraries,), why, needs_root=True)
-    steps: tuple[Step, ...] = (write, RefreshLoader("the loader finds what its cache lists"))
+    steps: tuple[Step, ...] = (write, RefreshLoader("the loader reads its cache"))
     if name == "cuda":
         lines = f"export CUDA_HOME={quote(home)}\n{_export('PATH', f'{home}/bin', adds=True)}"
-        steps += (ByHand(f"add these lines to ~/.bashrc, then open a new terminal\n{lines}", "nvcc is found"),)
+        steps += (ByHand(f"add these lines to ~/.bashrc, then open a new terminal\n{lines}", "the shell finds nvcc"),)
     return steps
 
 
@@ -61,12 +61,12 @@ def nvcc_on_path(home: str) -> ByHand:
     """NVIDIA's guide calls it mandatory: a package puts no program of CUDA on PATH."""
     return ByHand(
         f"add this line to ~/.bashrc, then open a new terminal\n{_export('PATH', f'{home}/bin', adds=True)}",
-        "nvcc is found",
+        "the shell finds nvcc",
     )
 
 
 def _windows(name: str, home: str, libraries: str) -> tuple[Step, ...]:
-    path = AddToPath(libraries, "Windows looks for DLLs there")
+    path = AddToPath(libraries, "Windows searches it for DLLs")
     if name != "cuda":
         return (path,)
-    return (SetVariable("CUDA_PATH", home, "CMake, CuPy and others look there"), path)
+    return (SetVariable("CUDA_PATH", home, "CMake, CuPy and others read it"), path)

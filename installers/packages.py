@@ -69,15 +69,15 @@ def removal(manager: str, names: tuple[str, ...]) -> Inverse:
     """Remove packages again, but for those that were there before."""
     # "libcudnn9=9.10", "cuda-drivers<581": a release, which removing does not take
     bare = tuple(name.partition("=")[0].partition("<")[0] for name in names)
-    left = "what came along with them stays, and no earlier release comes back"
+    left = "packages that came with them stay; the old version is not restored"
     return Inverse(((*_REMOVE[manager], *bare),), left, names=bare, present=_PRESENT[manager])
 
 
 def install_again(target: Target, name: str) -> Command:
     """Put back every file of a package that is installed; only where `manager_of` knows how."""
-    left = Inverse(left="its files as they were before, changed or missing, are not kept")
+    left = Inverse(left="its old files, changed or missing, are not kept")
     argv = (*_REINSTALL[manager_of(target)], name)
-    return Command(argv, f"all files of {name} anew", needs_root=True, timeout_s=3600, inverse=left)
+    return Command(argv, f"reinstall all files of {name}", needs_root=True, timeout_s=3600, inverse=left)
 
 
 _INITIAL_DISK = {
@@ -90,16 +90,16 @@ _INITIAL_DISK = {
 
 
 def initial_disk(target: Target) -> Step:
-    """Make the disk anew from which the kernel loads its first modules."""
+    """Make the disk again from which the kernel loads its first modules."""
     argv = _INITIAL_DISK.get(manager_of(target))
     if not argv:
-        return ByHand("make the initramfs anew with your system's tool")
-    again = Inverse((argv,), "restart the machine", afterwards=True)
-    return Command(argv, "the initramfs carries a copy of both", needs_root=True, inverse=again)
+        return ByHand("rebuild the initramfs with your system's tool")
+    again = Inverse((argv,), "reboot", afterwards=True)
+    return Command(argv, "the initramfs contains a copy of both", needs_root=True, inverse=again)
 
 
 def refresh(target: Target) -> tuple[Command, ...]:
-    """Read the package lists anew, where the package manager does not do so by itself."""
+    """Read the package lists again, where the package manager does not do so by itself."""
     if manager_of(target) != "apt":
         return ()
     argv, why = ("apt-get", "update"), "read the package lists"

@@ -24,7 +24,7 @@ REBUILDS_OF_RHEL = frozenset({"rhel", "centos", "rocky", "almalinux", "ol"})
 ENDLESS = "99.0"  # a CUDA that only a repository which goes on takes
 _KEYRING = "cuda-keyring.deb"
 _TOOLS = ("ca-certificates", "curl", "gnupg")
-_STAY = Inverse(left=f"{', '.join(_TOOLS)} stay: much else needs them")
+_STAY = Inverse(left=f"{', '.join(_TOOLS)} stay: other programs need them")
 _INSIDE = "./usr/share/keyrings/cuda-archive-keyring.gpg"
 _WHY = "add NVIDIA's package repository"
 _FETCH = "it adds NVIDIA's repository and its signing key"
@@ -34,7 +34,7 @@ _WITHOUT_KEYRING = removal("apt", ("cuda-keyring",))._replace(commands=(("dpkg",
 class NoSuchBranch(GpudoctorError):
     """A driver branch that NVIDIA's packages for a system never had."""
 
-    hint = "Name another branch, or install NVIDIA's runfile: gpudoctor matrix show driver lists the branches."
+    hint = "Choose another branch (list: gpudoctor matrix show driver), or use NVIDIA's .run installer."
 
 
 def repository_row(target: Target, matrix: Matrix) -> RepositoryRow:
@@ -79,7 +79,7 @@ def toolkits(target: Target, matrix: Matrix) -> tuple[CudaVersion, ...]:
         row = repository_row(target, matrix)
     except Uncovered as error:
         there = "; ".join(_known(_distribution(target), matrix))
-        known = f"; there is one for {there}" if there else ""
+        known = f"; one exists for {there}" if there else ""
         raise NoSuchToolkit(f"{error}{known}{own_package('cuda', target, matrix)}", "packages") from error
     rows: tuple[ToolkitRow, ...] = matrix.rows("cuda", "toolkits")
     return tuple(one for one in sorted({one.cuda for one in rows}) if row.cuda is None or accepts(row.cuda, one))
@@ -109,8 +109,8 @@ def require_branch(branch: int, target: Target, matrix: Matrix) -> None:
     began = _came(first, matrix)
     if over and began and over[:7] < began[:7]:
         raise NoSuchBranch(
-            f"driver {branch} was over by {over}, and NVIDIA's packages for {system(target)} begin with "
-            f"CUDA {first} of {began[:7]}: they never had it"
+            f"driver {branch} ended by {over}. NVIDIA's packages for {system(target)} never had it: "
+            f"they start with CUDA {first} of {began[:7]}"
         )
     require_driver_as_new(branch, target, matrix)
 
@@ -125,7 +125,9 @@ def require_driver_as_new(branch: int, target: Target, matrix: Matrix) -> None:
     except Uncovered:
         return
     if not accepts(row.cuda or "", ENDLESS) and newest and branch > newest.branch:
-        raise NoSuchBranch(f"NVIDIA's packages for {system(target)} end with driver {newest.branch}: none is {branch}")
+        raise NoSuchBranch(
+            f"NVIDIA's packages for {system(target)} end with driver {newest.branch} and have no {branch}"
+        )
 
 
 def _has_nvidias_driver(target: Target) -> bool:
@@ -189,7 +191,7 @@ def third_party(target: Target, matrix: Matrix) -> tuple[Step, ...]:
 
 def _epel(package: str, target: Target) -> Step:
     step = install(target, package, why="EPEL has DKMS, which builds the kernel module")
-    return step._replace(inverse=Inverse(left="EPEL stays known: other packages may come from it by now"))
+    return step._replace(inverse=Inverse(left="EPEL stays enabled: other packages may come from it"))
 
 
 def _enabled(name: str, target: Target) -> Command:
@@ -267,7 +269,7 @@ def _zypper(url: str, target: Target, _: Matrix) -> tuple[Step, ...]:
             ("zypper", "--gpg-auto-import-keys", "refresh"),
             "accept its signing key",
             needs_root=True,
-            inverse=Inverse(left="the keys that were taken in stay: rpm -qa gpg-pubkey* lists them"),
+            inverse=Inverse(left="the accepted keys stay: rpm -qa gpg-pubkey* lists them"),
         ),
     )
 

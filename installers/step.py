@@ -52,7 +52,7 @@ class StepType(NamedTuple):
     """One kind of step: what every one must say, and what some do."""
 
     step: type
-    title: Callable[[Any], str]  # in words, one line, without a full stop
+    title: Callable[[Any], str]  # as text, one line, without a full stop
     bash: Shell
     powershell: Shell
     # Carries it out, with what a run has; None for what only a person can do, as `elsewhere` says of some.
@@ -65,7 +65,7 @@ class StepType(NamedTuple):
     refuse: Callable[[Any], None] = lambda _: None  # raises InstallError for what can be known before anything is done
     writes: Callable[[Any], Lines] = nothing  # directories in which it must be able to write
     fills: Callable[[Any], Lines] = nothing  # directories into which what was fetched is unpacked
-    size_bytes: Callable[[Any], int] = lambda _: 0  # of what it fetches; 0 where nobody knows
+    size_bytes: Callable[[Any], int] = lambda _: 0  # of what it fetches; 0 where unknown
     keeps: Callable[[Any, Target], Lines] = nothing  # what a person types beforehand to keep what it will replace
     restores: Callable[[Any, Target], Lines] = nothing  # what a person types to undo it, once `keeps` was typed
     taken_back: Callable[[Any], str] = lambda _: ""  # FILES or COMMANDS, "" for nothing to take back
@@ -80,7 +80,7 @@ class StepType(NamedTuple):
 
     @staticmethod
     def needs_root(step: Step) -> bool:
-        """Whether it takes root, in so far as nothing else is said by the place that it writes to."""
+        """Whether it takes root, in so far as nothing else is shown by the place that it writes to."""
         return bool(getattr(step, "needs_root", False))
 
 

@@ -18,7 +18,7 @@ _LARGEST_TEXT_BYTES = 16 << 20  # of a file that settings are merged into
 
 
 def directory_of(path: str) -> str:
-    """The directory in which a file or link is made anew; "~" is the user's."""
+    """The directory in which a file or link is made again; "~" is the user's."""
     return os.path.dirname(os.path.realpath(os.path.expanduser(path)))
 
 
@@ -46,11 +46,11 @@ def _text_of(path: str) -> str | None:
         return None
     if not is_regular(descriptor):
         os.close(descriptor)
-        raise CannotChange(f"{path} is no text file")
+        raise CannotChange(f"{path} is not a text file")
     with open(descriptor, "rb") as file:
         data = file.read(_LARGEST_TEXT_BYTES + 1)
     if len(data) > _LARGEST_TEXT_BYTES or b"\0" in data:
-        raise CannotChange(f"{path} is no text file")
+        raise CannotChange(f"{path} is not a text file")
     return data.decode("utf-8", "surrogateescape")
 
 

@@ -58,7 +58,7 @@ class Transaction:
         for change, temporary in prepared:
             with anchored(self._real(change.path)) as there, anchored(temporary, is_own=True) as made_there:
                 if stamp_of(there) != change.before:
-                    raise InTheWay(f"{change.path} was changed by somebody else while it was being replaced")
+                    raise InTheWay(f"{change.path} was changed by another program during the replacement")
                 os.replace(made_there, there)
         for directory in {os.path.dirname(change.path) for change in (*made, *(one for one, _ in prepared))}:
             sync(directory)
@@ -80,7 +80,7 @@ class Transaction:
     def _prepare(self, item: Item) -> tuple[Change, str]:
         before = stamp_of(item.path)
         if before and before.kind in {"directory", "other"}:
-            raise InTheWay(f"{item.path} is {'a directory' if before.kind == 'directory' else 'no file'}")
+            raise InTheWay(f"{item.path} is {'a directory' if before.kind == 'directory' else 'not a file'}")
         self._number += 1
         temporary = os.path.join(self._scratch_for(item.path), str(self._number))
         with anchored(temporary, is_own=True) as there:
@@ -115,7 +115,7 @@ class Transaction:
     def _scratch_for(self, path: str) -> str:
         parent = _existing_parent(path)
         if not os.path.isdir(parent):
-            raise InTheWay(f"{parent} is no directory")
+            raise InTheWay(f"{parent} is not a directory")
         device = os.stat(parent).st_dev
         if device not in self._scratch:
             scratch = os.path.join(os.path.realpath(parent), f"{SCRATCH_NAME}{self._journal.id}-{len(self._scratch)}")

@@ -32,17 +32,17 @@ class NoSuchRun(JournalError):
 class OnlyCommands(JournalError):
     """A run changed no file of its own, and nobody agreed to run other commands."""
 
-    hint = "See `gpudoctor install history` for what takes them back; --commands runs that."
+    hint = "`gpudoctor install history` shows how to undo them; --commands does it."
 
 
 class ChangedSince(InstallError):
     """What a run installed is not as it left it."""
 
-    hint = "Take back the later run first, or move these files away."
+    hint = "Undo the later run first, or move these files away."
 
     def __init__(self, run: str, paths: tuple[str, ...]) -> None:
         more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-        super().__init__(f"not taken back: changed since run {run}: {', '.join(paths[:3])}{more}")
+        super().__init__(f"not undone, because changed since run {run}: {', '.join(paths[:3])}{more}")
 
 
 class Undone(NamedTuple):
@@ -82,7 +82,7 @@ def rollback(state: State, run: str = "", reversal: Reversal | None = None) -> U
         try:
             return _rollback(state, run, reversal)
         except OSError as error:
-            raise NotUndone(f"not everything could be put back yet: {refused(error)}") from error
+            raise NotUndone(f"some files could not be restored yet: {refused(error)}") from error
 
 
 def _rollback(state: State, run: str, reversal: Reversal | None) -> Undone:
@@ -98,7 +98,7 @@ def _rollback(state: State, run: str, reversal: Reversal | None) -> Undone:
         raise ChangedSince(journal.id, tuple(foreign))
     commands = journal.commands()
     if commands and not journal.changes() and reversal is None:
-        raise OnlyCommands(f"run {journal.id} changed the machine by commands alone: nothing was taken back")
+        raise OnlyCommands(f"run {journal.id} changed the machine only by commands: nothing was undone")
     _reverse(journal, reversal, afterwards=False)
     journal.append({"what": "undo"})
     undone = undo(journal, state)
@@ -109,14 +109,14 @@ def _rollback(state: State, run: str, reversal: Reversal | None) -> Undone:
 def _only_commands(journal: Journal, reversal: Reversal | None) -> Undone:
     """The files of the run are back already; what its commands did may still be."""
     if reversal is None:
-        raise OnlyCommands(f"the files of run {journal.id} are as before already: what its commands did stays")
+        raise OnlyCommands(f"the files of run {journal.id} are already as before; the effects of its commands stay")
     _reverse(journal, reversal, afterwards=False)
     _reverse(journal, reversal, afterwards=True)
     return Undone(id=journal.id, summary=journal.entry().summary, restored=0, left=(), commands=journal.commands())
 
 
 def _reverse(journal: Journal, reversal: Reversal | None, *, afterwards: bool) -> None:
-    """Run the inverses, the last command's first; what makes files anew comes after those are put back."""
+    """Run the inverses, the last command's first; what makes files again comes after those are put back."""
     if reversal is None:
         return
     for one in reversed(journal.commands()):

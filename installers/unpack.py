@@ -48,7 +48,7 @@ class _Tree:
         if known == member.kind == "directory":
             return
         if known is not None:
-            raise UnsafeArchive(f"the archive holds {member.name!r} twice")
+            raise UnsafeArchive(f"the archive contains {member.name!r} twice")
         self._make_parents(member.name)
         self._note(member.name, member.kind)
         {"file": self._file, "directory": self._directory, "link": self._link, "same": self._same}[member.kind](member)
@@ -69,7 +69,7 @@ class _Tree:
     def _note(self, name: str, kind: str) -> None:
         self._kinds[_key(name)] = kind
         if len(self._kinds) > self._bounds.entries:
-            raise UnsafeArchive(f"the archive holds more than {self._bounds.entries} entries")
+            raise UnsafeArchive(f"the archive contains more than {self._bounds.entries} entries")
 
     def _make_parents(self, name: str) -> None:
         parts = name.split("/")[:-1]
@@ -80,7 +80,7 @@ class _Tree:
                 os.mkdir(self._path(parent))
                 self._note(parent, "directory")
             elif kind != "directory":
-                raise UnsafeArchive(f"{name!r} in the archive lies below {parent!r}, which is no directory")
+                raise UnsafeArchive(f"{name!r} in the archive is below {parent!r}, which is not a directory")
 
     def _directory(self, member: Member) -> None:
         os.mkdir(self._path(member.name))
@@ -112,7 +112,9 @@ class _Tree:
     def _same(self, member: Member) -> None:
         target = clean_name(member.link)
         if self._kinds.get(_key(target)) not in {"file", "same"}:
-            raise UnsafeArchive(f"{member.name!r} in the archive is another name of {member.link!r}, no file of it")
+            raise UnsafeArchive(
+                f"{member.name!r} in the archive is a hard link to {member.link!r}, which is not a file of it"
+            )
         os.link(self._path(target), self._path(member.name), follow_symlinks=False)
 
 

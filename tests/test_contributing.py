@@ -30,7 +30,7 @@ FILES = {
     "A command": 1,
     "A network for `bench`": 1,
 }
-PAGE = "# zeta-pipe-missing\n\n*zeta's daemon has no pipe*\n\n**What mends it.** Make the pipe.\n"
+PAGE = "# zeta-pipe-missing\n\n*zeta's daemon has no pipe*\n\n**How to fix it.** Make the pipe.\n"
 ASK = """
 import contextlib, io, json, sys
 from pathlib import Path

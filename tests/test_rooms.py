@@ -25,7 +25,7 @@ ROOMS = (
     "doctor.rules",
     "doctor.planned",
     "doctor.prescribe",
-    *("doctor.diagnose", "doctor.messages"),
+    *("doctor.diagnose", "doctor.changes", "doctor.messages"),
     "doctor.output",
     *(
         "doctor.commands.policy",
@@ -33,8 +33,10 @@ ROOMS = (
         "doctor.commands.lock",
         "doctor.commands.explain",
         "doctor.commands.check",
+        "doctor.commands.changed",
     ),
     *("doctor.commands.matrix", "doctor.commands.verify", "doctor.commands.which", "doctor.commands.gate"),
+    "doctor.commands.what_if",
     *("doctor.commands.install", "doctor.commands.bench", "doctor.commands.refresh", "doctor.commands.run"),
     "doctor.cli",
 )

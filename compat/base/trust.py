@@ -69,7 +69,7 @@ def refuse(path: str, *, uid: int | None = None, environ: Mapping[str, str] | No
 
 
 def owner_of(path: str, uid: int | None = None) -> int | None:
-    """The other user whose file or directory this is; None where it is root's or this user's, or cannot be told."""
+    """The other user whose file or directory this is; None where it is root's or this user's, or is unknown."""
     if os.name != "posix":
         return None
     try:

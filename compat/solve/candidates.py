@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from compat.abi import PYTHON, abi_limits, distribution_limits
 from compat.base.record import NamedTuple
-from compat.build import gpu_packages, host_of, is_cuda_row, oldest_cuda, release_key
+from compat.build import gpu_packages, host_of, is_cuda_row, oldest_cuda, release_key, required_frameworks
 from compat.fit import Fit, fit
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered, accepts
@@ -40,6 +40,7 @@ class SolveCandidate(NamedTuple):
     wants: dict[str, str]  # distribution -> PEP 440 specifier: itself, and what it requires as far as the row says
     held: bool = False  # installed already, and to stay as it is
     extra: str = ""  # the one that was asked for and leaves CUDA to the system, "cuda12-local" of jax
+    beside: frozenset[str] = frozenset()  # packages that bring CUDA and must come along
 
     @property
     def row(self) -> FrameworkRow:
@@ -61,6 +62,10 @@ class SolveCandidate(NamedTuple):
     def name(self) -> str:
         """Its row: "torch.builds[torch-2.10.0-cu128]"."""
         return "" if self.row.id == INSTALLED else row_name(self.row.package, "builds", self.row)
+
+    def requires(self, package: str) -> bool:
+        """Whether another package must come along."""
+        return package in (self.row.pins or ()) or package in self.beside
 
     @property
     def verdict(self) -> str:
@@ -150,16 +155,17 @@ def _packages(asked: Spec, matrix: Matrix) -> list[tuple[str, bool]]:
     wanted = {row.asks for row in extras_asked(asked, matrix)} & set(names)
     if not names:
         raise Uncovered(f"the builds of {asked.name}")
-    is_found = any(_asked_for(asked, name, matrix) for name in names)
-    own = () if is_found or not _has_builds(matrix, asked.name) else _asked_for(asked, asked.name, matrix)
-    if asked.name not in names and any(map(is_cuda_row, own)):
-        return [(asked.name, True)]  # a jaxlib of before the plugins
+    own = _asked_for(asked, asked.name, matrix) if _has_builds(matrix, asked.name) else ()
+    if asked.name not in names and any(one.libraries != "system" for one in own if is_cuda_row(one)):
+        names.append(asked.name)  # a jaxlib of before the plugins
     with_code = any(is_cuda_row(row) for name in names for row in matrix.rows(name, "builds"))
     return [(name, with_code) for name in names if not wanted or name in wanted]
 
 
 def _asked_for(asked: Spec, package: str, matrix: Matrix) -> list[FrameworkRow]:
     rows: tuple[FrameworkRow, ...] = matrix.rows(package, "builds")
+    if package not in _sold_as(asked.name):  # itself, of before it was sold as others
+        rows = tuple(filter(is_cuda_row, rows))
     return [row for row in rows if _is_asked_for(asked, row) and fits_extras(asked, row, matrix)]
 
 
@@ -187,6 +193,7 @@ def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) 
         key=newest(versions),
         wants=_wants(asked.name, row, versions, matrix),
         extra=extra,
+        beside=frozenset(required_frameworks(row, matrix)),
     )
 
 

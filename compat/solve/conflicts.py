@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import permutations
 
 from compat.abi import distribution_limits
 from compat.base.record import NamedTuple
-from compat.build import is_default_build, release_key
+from compat.build import compiles_alone, is_default_build, release_key
 from compat.matrix import Matrix
 from compat.overlap import inside, overlap
 from compat.reason import BAD, OK, UNKNOWN, Reason
@@ -25,7 +26,7 @@ _MAJOR = re.compile(r"(.+)-cu(\d\d)")
 
 
 class Conflict(NamedTuple):
-    """Why some builds do not go together, or nobody knows whether they do."""
+    """Why some builds do not go together, or it is unknown whether they do."""
 
     about: str  # the same for clashes of one kind: the distribution, "python"
     kind: str  # bad or unknown
@@ -34,7 +35,7 @@ class Conflict(NamedTuple):
 
     @property
     def reason(self) -> Reason:
-        """It in words."""
+        """It as text."""
         return self.tell()
 
 
@@ -103,7 +104,7 @@ class Side(NamedTuple):
 
     wants: dict[str, str]
     package: str
-    cuda: str  # "" where it brings none, or nobody knows which
+    cuda: str  # "" where it brings none, or it is unknown which
     is_default: bool  # what pip takes without a word about an index
     host: str  # the package on whose CUDA it runs
     one_of_several: dict[str, str]  # import package -> the distribution of it that is there
@@ -139,7 +140,7 @@ def worst_between(one: Side, other: Side, circumstances: TargetMachine, matrix: 
 
     It says the same as all clashes of the two, and is quick to find. Of builds that are plain.
     """
-    if _differ(one.one_of_several, other.one_of_several) or _differ(one.directories, other.directories):
+    if _are_twins(one, other) or _differ(one.directories, other.directories):
         return BAD
     if _on_another_cuda(one, other) or _on_another_cuda(other, one) or _meet(one, other):
         return BAD
@@ -170,6 +171,7 @@ def _meet(one: Side, other: Side) -> bool:
     known = (*one.conflicts, *other.conflicts)
     there = one.wants.keys() | other.wants.keys() if known else set()
     found = (row.when for row in known if row.severity != _HARMLESS and row.when.keys() <= there)
+    found = (when for when in found if not any(_yields(one, other, *two) for two in permutations(when, 2)))
     return any(
         all(inside(_asks(name, (one, other)), specifier) == "yes" for name, specifier in when.items()) for when in found
     )
@@ -179,6 +181,21 @@ def unsaid(one: SolveCandidate, other: SolveCandidate) -> Iterator[Conflict]:
     """What the rows of two builds leave open."""
     if one.row.pins is None or other.row.pins is None or "system" in (one.row.libraries, other.row.libraries):
         yield from _unsaid((one, other))
+
+
+def _are_twins(one: Side, other: Side) -> bool:
+    """Whether they bring two distributions of one import package, and neither does for both."""
+    both = one.one_of_several.keys() & other.one_of_several.keys()
+    pairs = ((one.one_of_several[name], other.one_of_several[name]) for name in both)
+    return any(
+        mine != others and not (_yields(one, other, mine, others) or _yields(one, other, others, mine))
+        for mine, others in pairs
+    )
+
+
+def _yields(one: Side, other: Side, name: str, chosen: str) -> bool:
+    """The same as `_gives_way`, of sides that are not held."""
+    return name not in {one.package, other.package} and takes_the_place_of(chosen, name)
 
 
 def _differ(one: dict[str, str], other: dict[str, str]) -> bool:
@@ -278,12 +295,30 @@ def _twins(wanted: Wanted) -> Iterator[Conflict]:
         package = _one_of_several(name)
         if package and any(one.row.package == name or _one_of_several(one.row.package) != package for _, one in wishes):
             imported.setdefault(package, []).append(name)
-    for package, names in imported.items():
+    for package, named in imported.items():
+        names = [name for name in named if not any(_gives_way(name, other, wanted) for other in named)]
         if len(names) > 1:
             what = partial(
                 "{} are one import package, {}: they overwrite each other".format, " and ".join(names), package
             )
             yield _clash(package, BAD, what, [wanted[name][0][1] for name in names])
+
+
+def takes_the_place_of(chosen: str, required: str) -> bool:
+    """Whether a distribution with GPU code does for those who require the one for the CPU.
+
+    pip installs both, so it must be installed last, after the other is removed: onnxruntime-gpu over onnxruntime.
+    """
+    package = _one_of_several(chosen)
+    gpu = traits_of(chosen).gpu
+    return bool(package) and package == _one_of_several(required) and chosen in gpu and required not in gpu
+
+
+def displaced(chosen: Sequence[SolveCandidate]) -> dict[str, str]:
+    """The distributions that are required and must give way, each with what takes its place."""
+    names, wanted = {one.row.package for one in chosen}, _wanted(chosen)
+    pairs = ((name, other) for name in wanted.keys() - names for other in sorted(names))
+    return {name: other for name, other in sorted(pairs) if takes_the_place_of(other, name)}
 
 
 @lru_cache(maxsize=4096)
@@ -303,12 +338,6 @@ def _extensions(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
         paired = is_default_build(one.row) and is_default_build(host.row)
         if _are_apart(one.row.cuda or "", host.row.cuda or "", paired=paired):
             yield _clash("cuda", BAD, partial(_another_cuda, one, host), [one, host])
-
-
-def compiles_alone(package: str) -> bool:
-    """Whether it compiles with tools that it carries, and what they make runs on the driver: no CUDA is loaded."""
-    traits = traits_of(package)
-    return traits.own_tools and bool(traits.runs_on)
 
 
 def _another_cuda(one: SolveCandidate, host: SolveCandidate) -> str:
@@ -407,6 +436,8 @@ def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Conflict]:
     for row in matrix.conflicts():
         if not row.when.keys() <= wanted.keys() or row.severity == _HARMLESS:
             continue
+        if any(_gives_way(name, other, wanted) for name, other in permutations(row.when, 2)):
+            continue
         answer = _holds(row, wanted)
         if answer == "no":
             continue
@@ -414,6 +445,12 @@ def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Conflict]:
         kind, doubt = (BAD, "") if answer == "yes" else (UNKNOWN, "in some of the versions that they admit: ")
         tell = partial(_reason, kind, f"{doubt}{row.summary}", owners, row.source, f"conflicts.known[{row.id}]")
         yield Conflict(row.id, kind, tell, lasts=kind == BAD)
+
+
+def _gives_way(name: str, other: str, wanted: Wanted) -> bool:
+    """Whether a distribution that others only require is removed for one that was chosen."""
+    is_only_required = all(not one.held and one.row.package != name for _, one in wanted[name])
+    return is_only_required and takes_the_place_of(other, name)
 
 
 def _holds(row: ConflictRow, wanted: Wanted) -> str:
@@ -430,6 +467,10 @@ def remarks(chosen: Sequence[SolveCandidate], matrix: Matrix) -> tuple[str, ...]
     harmless = [row for row in matrix.conflicts() if row.severity == _HARMLESS and _holds(row, wanted) == "yes"]
     return (
         *(f"{row.summary}: {row.remedy}" for row in harmless),
+        *(
+            f"{name}, the build for the CPU, comes along: remove it and reinstall {other}, as below"
+            for name, other in displaced(chosen).items()
+        ),
         *(f"{one.label} {from_system(one.row)}" for one in chosen if one.row.libraries == "system" and one.row.cuda),
     )
 

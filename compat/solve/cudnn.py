@@ -18,7 +18,7 @@ class CudnnWheel(NamedTuple):
     """One of NVIDIA's cuDNN distributions in an environment."""
 
     pin: str  # requirement to add so that it has code for the cards: "nvidia-cudnn-cu12==9.10.2.21"; "" where none is
-    against: Reason | None  # why no admitted release will do, or that nobody knows of one
+    against: Reason | None  # why no admitted release will do, or that is unknown of one
 
 
 def cudnn_wheel(name: str, specifiers: Iterable[str], circumstances: TargetMachine, matrix: Matrix) -> CudnnWheel:

@@ -49,7 +49,7 @@ class _Step(NamedTuple):
 def changes(task: Task, matrix: Matrix, pairs: Pairs | None = None) -> tuple[Change, ...]:
     """Single changes that make a set possible; pairs of them where no single one does.
 
-    `pairs` are those of the problem that has no solution. Where no change helps, single ones after which nobody knows
+    `pairs` are those of the problem that has no solution. Where no change helps, single ones after which is unknown
     that there is none: the `doubts` of their sets say so.
     """
     apart = _Apart(matrix, Pairs(task.circumstances, matrix) if pairs is None else pairs)

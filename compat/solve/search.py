@@ -9,22 +9,22 @@ another one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from heapq import merge
 from itertools import groupby, repeat
 from operator import or_
 
 from compat.base.record import NamedTuple
-from compat.build import gpu_packages, host_of, is_cuda_row
+from compat.build import backend_needed
 from compat.matrix import Matrix
+from compat.overlap import overlap
 from compat.platform import usual_python
-from compat.reason import BAD, UNKNOWN, Reason
-from compat.solve.candidates import Key, SolveCandidate, candidates, newer_elsewhere, solvable
+from compat.reason import BAD, NO, UNKNOWN, Reason
+from compat.solve.candidates import Key, SolveCandidate, candidates, newer_elsewhere
 from compat.solve.conflicts import (
     Conflict,
     clashes,
     common_pythons,
-    compiles_alone,
     pairs_show_all,
     pins_to_add,
     remarks,
@@ -33,6 +33,7 @@ from compat.solve.installed_pins import held_candidates
 from compat.solve.pairs import CandidateSet, Names, Pairs, names_of
 from compat.spec import Spec
 from compat.target import TargetMachine
+from compat.traits import traits_of
 
 Chosen = tuple[SolveCandidate, ...]
 Fields = tuple[CandidateSet, ...]
@@ -46,7 +47,7 @@ class Solution(NamedTuple):
     python: str  # the one to take; "" where no row says any
     pythons: tuple[str, ...] | None  # newest first; None where no row says any
     pins: tuple[str, ...]  # requirements to add: "nvidia-cudnn-cu12==9.10.2.21"
-    doubts: tuple[Reason, ...]  # what nobody knows of it; empty where it is known to work
+    doubts: tuple[Reason, ...]  # what is unknown of it; empty where it is known to work
     remarks: tuple[str, ...]
 
     @property
@@ -92,25 +93,36 @@ class Problem:
         """What was asked for and no row speaks of there: a set without it is not known not to exist."""
         return tuple(one for one in self.asked if not self.found[one.name])
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a build of the one package asked for requires releases of another of which no row speaks here."""
+        if len({spec.name for spec in self.asked}) > 1:
+            return False
+        asked = (one for spec in self.asked for one in self.found[spec.name] if one.verdict != NO)
+        pins = ((name, (one.row.pins or {}).get(name, "")) for one in asked for name in one.beside)
+        needed = ((pin, self.found[name]) for name, pin in set(pins) if name in self.required)
+        return any(all(overlap((pin, each.versions)) == NO for each in found) for pin, found in needed)
+
     def _add(self, wanted: Sequence[Spec]) -> None:
         for spec in wanted:
             found = candidates(spec, self.circumstances, self.matrix)
             before = self.found.get(spec.name, found)  # asked for twice: what both admit
             rows = () if before is found else {one.name for one in before}
             self.found[spec.name] = found if before is found else tuple(one for one in found if one.name in rows)
+        for spec in wanted:
+            self.found[spec.name] = self._with_backend(self.found[spec.name])
         for name in (coming := list(self.found)):  # which grows
-            for missing in sorted(self._frameworks_in(self.found[name]) - self.found.keys()):
+            for missing in sorted({one for each in self.found[name] for one in each.beside} - self.found.keys()):
                 self.found[missing] = candidates(Spec(missing, "", "", ()), self.circumstances, self.matrix)
                 coming.append(missing)
 
-    def _frameworks_in(self, found: tuple[SolveCandidate, ...]) -> frozenset[str]:
-        """Pinned packages that bring CUDA themselves, so that their build matters: torch for xformers.
-
-        Not jax for TensorFlow 2.12: its GPU code comes in distributions that only an extra of it asks for.
-        """
-        pinned: frozenset[str] = frozenset().union(*(one.row.pins for one in found if one.row.pins))
-        hosts = {host_of(one.row, self.matrix) for one in found} & pinned
-        return frozenset(name for name in pinned if name in hosts or _brings_cuda(name, self.matrix))
+    def _with_backend(self, found: tuple[SolveCandidate, ...]) -> tuple[SolveCandidate, ...]:
+        """The builds of a package, each with the backend that comes along where none was asked for."""
+        if not any(traits_of(one.row.package).backends for one in found):
+            return found
+        asked = [one.name for one in self.asked]
+        each = ((one, backend_needed(one.row, asked)) for one in found)
+        return tuple(one._replace(beside=one.beside | {name}) if name else one for one, name in each)
 
     def clashes(self, chosen: Chosen) -> Iterator[Conflict]:
         """What is against these builds in one environment."""
@@ -119,7 +131,7 @@ class Problem:
     def against(self, one: SolveCandidate, other: SolveCandidate, *, sure: bool = True) -> Conflict | None:
         """The first thing against two builds in one environment, whatever joins them.
 
-        Without `sure`, what nobody knows is not against them.
+        Without `sure`, what is unknown is not against them.
         """
         found = self.pairs.clashes(one, other)
         return next((clash for clash in found if sure or clash.kind == BAD), None)
@@ -143,13 +155,6 @@ class Problem:
         return self._names[package]
 
 
-@lru_cache(maxsize=1024)
-def _brings_cuda(name: str, matrix: Matrix) -> bool:
-    if name not in gpu_packages(name) or not solvable(matrix, name) or compiles_alone(name):
-        return False
-    return any(is_cuda_row(row) and row.libraries in {"wheels", "bundled"} for row in matrix.rows(name, "builds"))
-
-
 def solve(problem: Problem) -> Solution | None:
     """The newest set that is known to work, at first of builds that bring their CUDA; None where there is none."""
     own, other = (_fields(problem, own=own) for own in (True, False))
@@ -157,7 +162,7 @@ def solve(problem: Problem) -> Solution | None:
 
 
 def solve_unsure(problem: Problem) -> Solution | None:
-    """Where none is known to work: the newest set of which nobody knows that it does not; its `doubts` say what.
+    """Where none is known to work: the newest set of which is unknown that it does not; its `doubts` say what.
 
     At first only those packages are in doubt of which no build at all is known to work here.
     """
@@ -169,7 +174,7 @@ def solve_unsure(problem: Problem) -> Solution | None:
 
 
 def newest_unsure(problem: Problem) -> Solution | None:
-    """The newest set of which nobody knows that it does not work.
+    """The newest set of which is unknown that it does not work.
 
     What a build pins (`required`) is taken as it is pinned, also where it brings no CUDA of its own.
     """
@@ -219,7 +224,7 @@ def _uncovered(problem: Problem) -> Iterator[str]:
         release = newer_elsewhere(spec, where.os_family, where.arch, problem.matrix)
         if release:
             platform = f"{where.os_family} {where.arch}"
-            yield f"no row has a GPU build of {spec.name} {release} for {platform}: newer ones may fit"
+            yield f"no row is certain of a GPU build of {spec.name} {release} for {platform}: newer ones may fit"
 
 
 class _Search:
@@ -259,7 +264,7 @@ class _Search:
 
     def _comes(self, at: int, chosen: Chosen) -> bool:
         """Whether a package was asked for, or is required by what is chosen."""
-        return at < self._asked or any(self._names[at] in (one.row.pins or ()) for one in chosen)
+        return at < self._asked or any(one.requires(self._names[at]) for one in chosen)
 
     def _choose(self, partial: list[Chosen], at: int) -> Chosen | None:
         """Release by release, newest first, each with all its builds."""
@@ -293,7 +298,7 @@ class _Search:
         if not all(self._row(one, place) & mask for place, mask in left.items() if place != at):
             return False
         required = (place for place in range(max(start, self._asked), len(self._names)) if place not in left)
-        more = (place for place in required if self._names[place] in (one.row.pins or ()))
+        more = (place for place in required if one.requires(self._names[place]))
         return all(self._row(one, place) & self._open(chosen, place) for place in more)
 
     def _open(self, chosen: Chosen, at: int) -> int:

@@ -26,7 +26,7 @@ _MACHINES = {
     243: "riscv64",
     258: "loongarch64",
 }
-_PT_LOAD, _PT_DYNAMIC = 1, 2
+_PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
 _DT_NULL, _DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ = 0, 1, 4, 5, 6, 10
 _DT_SONAME, _DT_RPATH, _DT_RUNPATH, _DT_GNU_HASH = 14, 15, 29, 0x6FFFFEF5
 _DT_FLAGS_1, _DF_1_NODEFLIB = 0x6FFFFFFB, 0x800
@@ -51,6 +51,7 @@ _STRINGS_AT_MOST_BYTES = 4 << 20  # all names of the dynamic section together: 2
 _NAME_AT_MOST_BYTES = 1 << 20  # 21,521: the RUNPATH of TensorFlow 2.20, with 700 directories; C++ symbols have 4 KiB
 _NEEDED_VERSIONS_AT_MOST = 4096  # 55
 _SECTION_NAME_AT_MOST_BYTES = 256  # 30
+_LOADER_AT_MOST_BYTES = 4096  # PATH_MAX; /lib64/ld-linux-x86-64.so.2 has 28
 _NAMES_AT_MOST_BYTES = 16 << 20  # all names of a file: libtorch_cuda's 10 MiB
 _CHAIN_AT_MOST = 4096  # symbols in one hash bucket: 17
 _ASKED_AT_MOST = 100_000  # symbols of other libraries: libtorch_python's 6,500
@@ -162,6 +163,16 @@ class Elf(Pieces):
     def needed(self) -> tuple[str, ...]:
         """DT_NEEDED, in order; raises ElfError."""
         return tuple(self._names(_DT_NEEDED))
+
+    @property
+    def interpreter(self) -> str:
+        """PT_INTERP, the loader that the kernel starts with a program; "" for none. Raises ElfError."""
+        place = next((one for one in self._segments if one.kind == _PT_INTERP), None)
+        if place is None:
+            return ""
+        if place.size > _LOADER_AT_MOST_BYTES:
+            raise ElfError(f"the path of its loader has {place.size} bytes")
+        return self._read(place.offset, place.size).partition(b"\0")[0].decode("utf-8", "replace")
 
     @property
     def needed_versions(self) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,7 @@ import os
 from compat.base.compression import packing_of
 from compat.base.record import NamedTuple
 from doctor.host import progress
-from doctor.image import KEPT_AT_MOST_BYTES, Damaged, ImageError
+from doctor.image import KEPT_AT_MOST_BYTES, Damaged, ImageError, mounting
 from doctor.image.cache import LayerCache
 from doctor.image.child import Piped
 from doctor.image.config import Config, parse_config
@@ -16,7 +16,7 @@ from doctor.image.disk import Disk, Scratch
 from doctor.image.ext import is_ext, read_ext
 from doctor.image.layer import Layer, read_packed
 from doctor.image.manifest import Chosen, choose_image
-from doctor.image.partition import by_guestmount, has_partitions, read_disk
+from doctor.image.partition import has_partitions, other_kind, read_disk
 from doctor.image.squash import SIF, SIF_AT, SQUASHFS, read_squash
 from doctor.image.store import FolderStore, Store, StreamStore, TarStore
 from doctor.image.stream import Feed, Tally, chunks_of, stretches_of, unpacked
@@ -123,6 +123,10 @@ class _Opening:
         _refuse(self._path, start)
         if is_ext(disk, 0):
             return self._of_root(read_ext(disk, self._path, 0, self._tally), "ext4")
+        if kind := other_kind(disk):  # before partitions: NTFS and FAT begin with their signature
+            commands = mounting.of_partition(self._path, kind, 0, disk.size_bytes)
+            more = f": mount it read-only: {commands}" if commands else ", which holds no system"
+            raise ImageError(f"{self._path} is {kind} without partitions{more}")
         if has_partitions(start):
             layer = read_disk(disk, self._path, self._name, self._tally)
             return self._of_root(layer, "raw disk", has_names=True)
@@ -210,7 +214,4 @@ def _refuse(path: str, start: bytes) -> None:
     """Raise ImageError for a disk image, with what to type."""
     for place, magic, kind in _DISKS:
         if start[place : place + len(magic)] == magic:
-            mount = by_guestmount(path)
-            raise ImageError(
-                f"{path} is a {kind} image: mount it read-only, then look: {mount} && gpudoctor check --root /mnt"
-            )
+            raise ImageError(f"{path} is a {kind} image: mount it read-only: {mounting.of_image(path)}")

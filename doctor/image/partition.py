@@ -6,12 +6,11 @@ libblkid/src/superblocks (what begins a file system).
 
 from __future__ import annotations
 
-import shlex
 import struct
 from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
-from doctor.image import Damaged, ImageError
+from doctor.image import Damaged, ImageError, mounting
 from doctor.image.disk import Disk
 from doctor.image.ext import Ext, is_ext
 from doctor.image.layer import Layer
@@ -38,9 +37,9 @@ class Partition(NamedTuple):
     kind: str  # "ext4", "XFS", "" for what is not known
 
 
-def by_guestmount(path: str) -> str:
-    """What mounts any disk image."""
-    return f"sudo guestmount -a {shlex.quote(path)} -i --ro /mnt"
+def other_kind(disk: Disk) -> str:
+    """Return the file system or volume that a disk without partitions is, "XFS"; "" for none that is known."""
+    return next((kind for at, magic, kind in _OTHERS if disk.read(at, len(magic)) == magic), "")
 
 
 def has_partitions(start: bytes) -> bool:
@@ -102,9 +101,17 @@ def read_disk(disk: Disk, path: str, name: str, tally: Tally) -> Layer:
         raise ImageError(f"{path} has several systems; name a partition, {path}:NUMBER: {listing}")
     if not systems:
         wanted = f"no ext4 partition {name}" if name else "no ext4 partition with a system"
-        raise ImageError(f"{path} has {wanted} ({listing}). Mount it, then look: "
-                         f"{by_guestmount(path)} && gpudoctor check --root /mnt")  # fmt: skip
+        raise ImageError(f"{path} has {wanted} ({listing}){_to_mount(path, there, name)}")
     return Layer(_ext(disk, path, systems[0], tally).entries(), disk)
+
+
+def _to_mount(path: str, there: tuple[Partition, ...], name: str) -> str:
+    """The commands for the partition that was named, else for the largest one with a file system."""
+    named = [one for one in there if not name or str(one.number) == name]
+    for one in sorted(named, key=lambda each: each.size, reverse=True):
+        if commands := mounting.of_partition(path, one.kind, one.place, one.size):
+            return f". Mount {one.kind} of partition {one.number} read-only: {commands}"
+    return ""
 
 
 def _ext(disk: Disk, path: str, one: Partition, tally: Tally) -> Ext:

@@ -26,12 +26,17 @@ class LackedVersion(NamedTuple):
 def lacked_versions(host: Host, process: Process) -> Iterator[LackedVersion]:
     """Yield each library that a variable leads to and that lacks a version, with the first that needs it."""
     for library in [one for one in process.mapped if one.found.way.rule.variable]:
-        defined = _versions(host, library.library.path, "defined symbol versions")
+        defined = defined_versions(host, library.library.path)
         asking = (one for one in process.mapped if defined and library.name in one.library.needed)
         needed = ((one, text) for one in asking for text in _needed(host, one.library.path, library.name))
         found = next(((one, version) for one, version in needed if version not in defined), None)
         if found:
             yield LackedVersion(library, *found)
+
+
+def defined_versions(host: Host, path: str) -> list[str]:
+    """Return the symbol versions that a library defines, none where it cannot be read."""
+    return _versions(host, path, "defined symbol versions")
 
 
 def _needed(host: Host, path: str, name: str) -> list[str]:

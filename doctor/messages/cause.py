@@ -58,11 +58,11 @@ class Cause(NamedTuple):
 # The first that matches. Sources: glibc's elf/dl-load.c, elf/dl-version.c and elf/dl-lookup.c, musl's ldso/dynlink.c,
 # Microsoft's list of system error codes (126, 127, 193) as CPython words them.
 _LOADER = (
-    (GLIBC, r"version [`'](?P<lib>GLIBC(?:XX)?_[\d.]+)' not found", "{lib} is not in this system's C library"),
-    (MIXED, r"version [`'](?P<lib>libcudnn[\w.]+)' not found", "a part asks for another release of {lib}"),
-    (MIXED, r"undefined symbol: [\w@.]*, version (?P<lib>libcudnn[\w.]+)", "a part asks for another release of {lib}"),
+    (GLIBC, r"version [`'](?P<lib>GLIBC(?:XX)?_[\d.]+)' not found", "this system's C library does not have {lib}"),
+    (MIXED, r"version [`'](?P<lib>libcudnn[\w.]+)' not found", "a part needs another version of {lib}"),
+    (MIXED, r"undefined symbol: [\w@.]*, version (?P<lib>libcudnn[\w.]+)", "a part needs another version of {lib}"),
     (MIXED, r"(?P<lib>libcudnn[\w.]*): undefined symbol: \w*cudnn", "{lib} does not fit the other parts"),
-    (CUBLAS, r"undefined symbol: \S+, version (?P<lib>libcublas[\w.]+)", "{lib} is of another release"),
+    (CUBLAS, r"undefined symbol: \S+, version (?P<lib>libcublas[\w.]+)", "{lib} has another version"),
     (
         INCOMPLETE,
         (
@@ -72,15 +72,15 @@ _LOADER = (
         ),
         "{lib} is damaged",
     ),
-    (INCOMPLETE, r"\[WinError 193\].*?(?P<lib>\w*cudnn\w*\.dll)?", "{lib} is no library of 64 bits: damaged"),
+    (INCOMPLETE, r"\[WinError 193\].*?(?P<lib>\w*cudnn\w*\.dll)?", "{lib} is not a 64-bit library, or is damaged"),
     (
         INCOMPLETE,
         r"(?<![^\s:])(?P<lib>[^\s:]+): cannot open shared object file: Permission denied",
-        "{lib} may not be read",
+        "no permission to read {lib}",
     ),
     (NOT_LOADABLE, r"(?<![^\s:])(?P<lib>[^\s:]+): wrong ELF class", "{lib} is built for another processor"),
     (NOT_LOADABLE, r"(?<![^\s:])(?P<lib>[^\s:]+): failed to map segment", "{lib} cannot be mapped for execution"),
-    (MIXED, r"\[WinError 127\]", "a DLL of another release comes first"),
+    (MIXED, r"\[WinError 127\]", "a DLL of another version comes first"),
 )
 _ABSENT = re.compile(
     r"(?<![^\s:`'])(?P<lib>[^\s:`']+): cannot open shared object file: No such file"
@@ -107,11 +107,11 @@ def of_absent(library: str) -> Cause:
     """What it means that the loader finds no library of this name, or cannot use the one at this path."""
     name = re.split(r"[/\\]", library)[-1]
     if "/" in library and "cudnn" in name:
-        return Cause(NOT_LOADABLE, f"{library} is not there, or is built for another processor", library)
+        return Cause(NOT_LOADABLE, f"{library} is missing, or is built for another processor", library)
     for code, start in _MISSING:
         if name.lower().startswith(start):
             return Cause(code, f"{name} is not found", name)
-    return Cause(NOT_LOADABLE, f"{name}, which it needs, is not found", name)
+    return Cause(NOT_LOADABLE, f"{name}, which it needs, was not found", name)
 
 
 _MISSING = (
@@ -141,7 +141,7 @@ def of_last_words(stderr: str) -> Cause | None:
     if unable:
         return Cause(PART_MISSING, f"{unable['lib']} cannot be opened", unable["lib"])
     if symbol:
-        return Cause(PART_MISSING, f"the part that has {symbol['symbol']} cannot be opened")
+        return Cause(PART_MISSING, f"the part with {symbol['symbol']} cannot be opened")
     return None
 
 
@@ -149,16 +149,16 @@ def of_last_words(stderr: str) -> Cause | None:
 _STATUSES = (
     ("SUBLIBRARY_UNAVAILABLE", PART_MISSING, "a part of it cannot be opened"),
     ("SUBLIBRARY_LOADING_FAILED", PART_MISSING, "a part of it cannot be opened"),
-    ("SUBLIBRARY_VERSION_MISMATCH", MIXED, "parts of different releases came together"),
+    ("SUBLIBRARY_VERSION_MISMATCH", MIXED, "parts of different versions are loaded together"),
     ("SERIALIZATION_VERSION_MISMATCH", CALL, "it refuses"),
-    ("VERSION_MISMATCH", MIXED, "parts of different releases came together"),
+    ("VERSION_MISMATCH", MIXED, "parts of different versions are loaded together"),
     ("INCOMPATIBLE_CUDA_DRIVER", OLD_DRIVER, "the driver is too old for it"),
-    ("INCOMPATIBLE_CUDART", CUDA_MISSING, "the CUDA runtime that it found does not suit it"),
-    ("RUNTIME_PREREQUISITE_MISSING", NVRTC_MISSING, "a library that it opens at run time is not found"),
+    ("INCOMPATIBLE_CUDART", CUDA_MISSING, "the CUDA runtime that it found does not fit"),
+    ("RUNTIME_PREREQUISITE_MISSING", NVRTC_MISSING, "a library that it opens at run time was not found"),
     ("ARCH_MISMATCH", ARCH, "it has no code for this GPU"),
-    ("HOST_ALLOCATION_FAILED", MEMORY, "it got no memory of the machine"),
-    ("ALLOCATION_FAILED", MEMORY, "it got no memory of the GPU"),
-    ("ALLOC_FAILED", MEMORY, "it got no memory"),
+    ("HOST_ALLOCATION_FAILED", MEMORY, "the machine's memory is full"),
+    ("ALLOCATION_FAILED", MEMORY, "the GPU's memory is full"),
+    ("ALLOC_FAILED", MEMORY, "memory is full"),
 )
 
 
@@ -172,7 +172,7 @@ def of_status(name: str, text: str) -> Cause:
         if name.endswith(end):
             return Cause(code, why)
     if re.search(r"out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY", text, re.IGNORECASE):
-        return Cause(MEMORY, "it got no memory of the GPU")
+        return Cause(MEMORY, "the GPU's memory is full")
     return Cause(CALL, f"it answers {name}")
 
 
@@ -185,36 +185,50 @@ _CUDA = {
     "cudaErrorMemoryAllocation": (MEMORY, "the GPU has no memory left for it"),
     "CUDA_ERROR_OUT_OF_MEMORY": (MEMORY, "the GPU has no memory left for it"),
     "cudaErrorInsufficientDriver": (OLD_DRIVER, "the driver is older than the CUDA runtime needs"),
-    "cudaErrorUnsupportedPtxVersion": (OLD_DRIVER, "the driver is older than the code that it is to compile"),
-    "CUDA_ERROR_UNSUPPORTED_PTX_VERSION": (OLD_DRIVER, "the driver is older than the code that it is to compile"),
-    "cudaErrorSystemDriverMismatch": (DRIVER_MIXED, "kernel module and driver libraries are of different releases"),
-    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": (DRIVER_MIXED, "kernel module and driver libraries are of different releases"),
-    "cudaErrorStubLibrary": (STUB, "the libcuda that is found is the toolkit's stub"),
-    "CUDA_ERROR_STUB_LIBRARY": (STUB, "the libcuda that is found is the toolkit's stub"),
-    "cudaErrorSystemNotReady": (FABRIC, "the system is not ready: the fabric manager does not run"),
-    "CUDA_ERROR_SYSTEM_NOT_READY": (FABRIC, "the system is not ready: the fabric manager does not run"),
+    "cudaErrorUnsupportedPtxVersion": (OLD_DRIVER, "the driver is too old to compile this code"),
+    "CUDA_ERROR_UNSUPPORTED_PTX_VERSION": (OLD_DRIVER, "the driver is too old to compile this code"),
+    "cudaErrorSystemDriverMismatch": (
+        DRIVER_MIXED,
+        "the kernel module and the driver libraries have different versions",
+    ),
+    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": (
+        DRIVER_MIXED,
+        "the kernel module and the driver libraries have different versions",
+    ),
+    "cudaErrorStubLibrary": (STUB, "the libcuda that was found is the toolkit's stub"),
+    "CUDA_ERROR_STUB_LIBRARY": (STUB, "the libcuda that was found is the toolkit's stub"),
+    "cudaErrorSystemNotReady": (FABRIC, "the system is not ready: the fabric manager is not running"),
+    "CUDA_ERROR_SYSTEM_NOT_READY": (FABRIC, "the system is not ready: the fabric manager is not running"),
     "cudaErrorCompatNotSupportedOnDevice": (COMPAT, "cuda-compat does not work on this GPU"),
     "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE": (COMPAT, "cuda-compat does not work on this GPU"),
     "cudaErrorECCUncorrectable": (HARDWARE, "the GPU's memory has an error that cannot be corrected"),
     "CUDA_ERROR_ECC_UNCORRECTABLE": (HARDWARE, "the GPU's memory has an error that cannot be corrected"),
-    "cudaErrorNoKernelImageForDevice": (NOT_IN_BUILD, "there is no code for this GPU in it"),
-    "CUDA_ERROR_NO_BINARY_FOR_GPU": (NOT_IN_BUILD, "there is no code for this GPU in it"),
-    "cudaErrorNoDevice": (CUDA_CALL, "CUDA sees no GPU, and this machine has one", "", _LOOK_FOR_GPU),
-    "CUDA_ERROR_NO_DEVICE": (CUDA_CALL, "CUDA sees no GPU, and this machine has one", "", _LOOK_FOR_GPU),
+    "cudaErrorNoKernelImageForDevice": (NOT_IN_BUILD, "it has no code for this GPU"),
+    "CUDA_ERROR_NO_BINARY_FOR_GPU": (NOT_IN_BUILD, "it has no code for this GPU"),
+    "cudaErrorNoDevice": (CUDA_CALL, "CUDA sees no GPU, but this machine has one", "", _LOOK_FOR_GPU),
+    "CUDA_ERROR_NO_DEVICE": (CUDA_CALL, "CUDA sees no GPU, but this machine has one", "", _LOOK_FOR_GPU),
     "cudaErrorCallRequiresNewerDriver": (OLD_DRIVER, "the driver is older than the CUDA runtime needs"),
-    "cudaErrorDevicesUnavailable": (BUSY, "the GPU is in use by another process, or its compute mode keeps others out"),
+    "cudaErrorDevicesUnavailable": (
+        BUSY,
+        "the GPU is in use by another process, or its compute mode allows only one process",
+    ),
     "CUDA_ERROR_DEVICE_UNAVAILABLE": (
         BUSY,
-        "the GPU is in use by another process, or its compute mode keeps others out",
+        "the GPU is in use by another process, or its compute mode allows only one process",
     ),
     "cudaErrorSharedObjectInitFailed": (DRIVER_MISSING, "the driver's library cannot be opened"),
     "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED": (DRIVER_MISSING, "the driver's library cannot be opened"),
     "cudaErrorNvlinkUncorrectable": (HARDWARE, "NVLink has an error that cannot be corrected"),
     "CUDA_ERROR_NVLINK_UNCORRECTABLE": (HARDWARE, "NVLink has an error that cannot be corrected"),
-    "cudaErrorContained": (HARDWARE, "the GPU contains an error of its own"),
-    "CUDA_ERROR_CONTAINED": (HARDWARE, "the GPU contains an error of its own"),
-    "cudaErrorOperatingSystem": (CUDA_CALL, "the operating system refuses CUDA a call", "", _LOOK_AT_NODES),
-    "CUDA_ERROR_OPERATING_SYSTEM": (CUDA_CALL, "the operating system refuses CUDA a call", "", _LOOK_AT_NODES),
+    "cudaErrorContained": (HARDWARE, "the GPU reports an internal error"),
+    "CUDA_ERROR_CONTAINED": (HARDWARE, "the GPU reports an internal error"),
+    "cudaErrorOperatingSystem": (CUDA_CALL, "the operating system refuses a call that CUDA makes", "", _LOOK_AT_NODES),
+    "CUDA_ERROR_OPERATING_SYSTEM": (
+        CUDA_CALL,
+        "the operating system refuses a call that CUDA makes",
+        "",
+        _LOOK_AT_NODES,
+    ),
     "cudaErrorInitializationError": (CUDA_CALL, "the driver cannot be started", "", _LOOK_AT_NODES),
     "CUDA_ERROR_NOT_INITIALIZED": (CUDA_CALL, "the driver cannot be started", "", _LOOK_AT_NODES),
     "cudaErrorUnknown": (SUSPENDED, "CUDA cannot start: nvidia_uvm does not answer, as after suspend"),
@@ -259,10 +273,10 @@ def of_cuda(name: str, status: int = 0) -> Cause:
     if name in _CUDA:
         return Cause(*_CUDA[name])
     if name.startswith(_OF_MPS):
-        return Cause(MPS, f"the MPS server, through which CUDA goes here, does not serve: {name}")
+        return Cause(MPS, f"the MPS server does not answer, and CUDA uses it here: {name}")
     if name.endswith(_KERNEL_DIED):
         return Cause(CRASH, f"a kernel died on the GPU: {name}")
-    return Cause(CUDA_CALL, f"CUDA answers {name or f'with error {status}'}")
+    return Cause(CUDA_CALL, f"CUDA returns {name or f'with error {status}'}")
 
 
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
@@ -280,8 +294,8 @@ def of_signal(number: int, doing: str, stderr: str) -> Cause:
         when = "" if library else at
         return Cause(INCOMPLETE, f"{library or 'a library'} is cut short: reading it{when} raised SIGBUS", library)
     if name == "SIGILL":
-        return Cause(CRASH, f"it ends the process with SIGILL{at}: this processor lacks an instruction that it uses")
-    return Cause(CRASH, f"it ends the process with {name}{at}")
+        return Cause(CRASH, f"the process ends with SIGILL{at}: this processor lacks an instruction that it uses")
+    return Cause(CRASH, f"the process ends with {name}{at}")
 
 
 def _one_line(text: str) -> str:

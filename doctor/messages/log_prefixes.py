@@ -99,7 +99,7 @@ def _bare(text: str) -> str:
 
 
 def _inner(text: str) -> tuple[str, ...]:
-    """What is said in the strings of a line of JSON or logfmt, () where it is none."""
+    """What is shown in the strings of a line of JSON or logfmt, () where it is none."""
     if '"' in text and _IS_JSON.match(text):
         said = _said(text)
         return tuple(map(_decoded, said)) if said else _quoted(text)

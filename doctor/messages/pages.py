@@ -1,4 +1,4 @@
-"""The pages of the finding codes: why, how it is judged, what mends it. They ship inside the package."""
+"""The pages of the finding codes: why, how it is judged, what fixes it. They ship inside the package."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def listing(wanted: Iterable[str]) -> str:
 
 
 def mends(code: str) -> str:
-    """The paragraphs that say what mends it, "" where the code has no page."""
+    """The paragraphs that say what fixes it, "" where the code has no page."""
     if code not in codes():
         return ""
-    _, found, rest = _plain(page(code)).partition("What mends it. ")
+    _, found, rest = _plain(page(code)).partition("How to fix it. ")
     return rest.partition("\n| ")[0].strip() if found else ""
 
 

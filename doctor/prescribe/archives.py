@@ -16,7 +16,7 @@ from doctor.rules.shared.cuda_libraries import with_directories
 def archived(need: Need, facts: Facts, matrix: Matrix) -> Iterator[tuple[Need, ...]]:
     """The newest archive for each toolkit's CUDA; then the same with its directory first on the loader's path.
 
-    What lies in its place is put aside first, for one directory holds the headers of one release. Whether it may lie
+    What is in its place is put aside first, for one directory holds the headers of one release. Whether it may lie
     beside other copies, the rules say.
     """
     if not isinstance(need, InstallCudnn) or need.directory or not need.cuda:

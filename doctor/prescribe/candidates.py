@@ -88,7 +88,7 @@ def _by_need(answer: Answer, facts: Facts, matrix: Matrix) -> Iterator[Candidate
         except GpudoctorError as error:
             yield _in_words(need, f"{error}. {error.hint}".rstrip(), facts)
         except Exception as error:  # noqa: BLE001 - what fails here must not cost the finding
-            yield _in_words(need, f"no commands could be worked out ({type(error).__name__}: {error})", facts)
+            yield _in_words(need, f"no commands were found ({type(error).__name__}: {error})", facts)
 
 
 def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
@@ -106,11 +106,13 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
         yield from _pasted_instead(answer, need, facts, matrix)  # no package is known for this distribution
         yield usual
         return
+    from doctor.prescribe.rootless import instead, said_first, takes_root  # late: few needs come this far
+
     if usual.target.may_be_root:
+        if isinstance(need, InstallCudnn) and not need.directory and takes_root(usual.plan):
+            yield from _made(instead(answer, need, facts, matrix), facts, matrix)
         yield usual
         return
-    from doctor.prescribe.rootless import instead, said_first, takes_root  # late: most users can be root
-
     if not takes_root(usual.plan):
         yield usual
         return
@@ -119,12 +121,15 @@ def ways(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[C
 
 
 def _pasted_instead(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
-    """An archive, or wheels, where no package serves."""
+    """Wheels or an archive, where no package serves; an archive first where a directory is named."""
     from doctor.prescribe.archives import archived, by_installer  # late: most needs are served
     from doctor.prescribe.rootless import instead
 
-    others = instead(answer, need, facts, matrix)
-    yield from _made(chain(archived(need, facts, matrix), others, by_installer(need, facts)), facts, matrix)
+    archives, others = archived(need, facts, matrix), instead(answer, need, facts, matrix)
+    first = (
+        chain(others, archives) if isinstance(need, InstallCudnn) and not need.directory else chain(archives, others)
+    )
+    yield from _made(chain(first, by_installer(need, facts)), facts, matrix)
 
 
 def _made(ways: Iterator[tuple[Need, ...]], facts: Facts, matrix: Matrix) -> Iterator[Candidate]:
@@ -171,7 +176,7 @@ def _for_the_cards(need: InstallDriver, facts: Facts, matrix: Matrix) -> Install
 
 
 def with_more(one: Candidate, other: Candidate) -> Candidate:
-    """Both, one after the other: what the second one mends is wrong because of the first.
+    """Both, one after the other: what the second one fixes is wrong because of the first.
 
     What the second one fetches and unpacks comes first: where that fails, the machine is as it was.
     """
@@ -180,6 +185,7 @@ def with_more(one: Candidate, other: Candidate) -> Candidate:
     first = tuple(step for step in one.plan.steps if not isinstance(step, Check))  # one looks when all is done
     brought = _brought(other.plan.steps)
     rest = _not_prepared(other.plan.steps[len(brought) :], first)
+    rest = tuple(step for step in rest if not isinstance(step, ByHand) or step not in first)  # said once
     return one._replace(plan=Plan(summary, (*brought, *first, *rest), effects))
 
 

@@ -10,7 +10,7 @@ from compat.spec import normal
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.dockerfile import DockerfileLine
-from doctor.model.facts.seen import Seen
+from doctor.model.facts.seen import Seen, value_or
 from installers.plan import Plan
 from installers.steps.command import Command
 
@@ -19,6 +19,7 @@ _REQUIREMENT = re.compile(
 )
 _INDEX = re.compile(r"\s(?:-i|--index-url|--extra-index-url)[\s=]\S*/whl/\S+")
 _PIP = re.compile(r"(?:\bpip[\d.]*|\buv pip) install\b")
+_DECIDES = (".lock", "pyproject.toml", "conda-lock.yml", "Pipfile")
 _COMMAND_END = re.compile(r"\s*(?:&&|\|\||;|\\\s*$|$)")
 
 
@@ -44,10 +45,15 @@ def corrected(plan: Plan, facts: Facts) -> tuple[str, ...]:
 
 
 def manifest(plan: Plan, facts: Facts) -> tuple[str, ...]:
-    """Return what uv's project file must say instead, as a lock file is never edited; () for another file."""
+    """Return what the project must say instead, as a lock file is never edited; () if no lock or project decides."""
     change = _change(plan)
-    if change is None or not facts.machine.name.endswith("uv.lock"):
+    files = _decided_in(change, facts) if change else ""
+    if change is None or not files:
         return ()
+    if not files.endswith(("uv.lock", "pyproject.toml")):
+        specs = " ".join(change.install.values())
+        index = f" from {change.address}" if change.address else ""
+        return (f"# in the project of {files}: {specs}{index}; then lock again",)
     lines = ["# in pyproject.toml, then run `uv lock`:"]
     lines += [f'# dependencies: "{spec}"' for spec in change.install.values()]
     if change.address:
@@ -55,6 +61,18 @@ def manifest(plan: Plan, facts: Facts) -> tuple[str, ...]:
         lines += ["[tool.uv.sources]", *(f'{name} = {{ index = "{index}" }}' for name in change.install)]
         lines += ["[[tool.uv.index]]", f'name = "{index}"', f'url = "{change.address}"', "explicit = true"]
     return tuple(lines)
+
+
+def _decided_in(change: _Change, facts: Facts) -> str:
+    """The lock file or project that names what a plan changes; "" for another file, as a list of requirements."""
+    if facts.machine.kind == "lock":
+        return facts.machine.name if facts.machine.name.endswith("uv.lock") else ""
+    named = {*change.install, *change.remove}
+    for each in value_or(facts.environments, ()):
+        for one in value_or(each.distributions, ()):
+            if one.name in named and one.pinned_at and one.pinned_at.file.endswith(_DECIDES):
+                return one.pinned_at.file
+    return ""
 
 
 def _change(plan: Plan) -> _Change | None:

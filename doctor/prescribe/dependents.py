@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.host import Host, HostError
+from doctor.host.optional_reads import text_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Distribution, Environment
 from doctor.model.facts.seen import value_or
 from doctor.pyenv.metadata import fields, header, metadata_file
 from doctor.rules.shared.pins import Pin, applies, keeps, pin
+
+_DIRECT_URL_BYTES = 4096
 
 
 class Dependents:
@@ -26,8 +29,13 @@ class Dependents:
 
     def broken(self, before: Facts, after: Facts) -> str:
         """The first requirement that holds before and not after, as a clause; "" for none."""
+        return next(self.every_broken(before, after), "")
+
+    def every_broken(self, before: Facts, after: Facts) -> Iterator[str]:
+        """Yield each requirement that holds before and not after, as a clause."""
         then = {one.prefix: one for one in value_or(after.environments, ())}
-        return next((text for one in value_or(before.environments, ()) for text in self._in(one, then, after)), "")
+        for one in value_or(before.environments, ()):
+            yield from self._in(one, then, after)
 
     def _in(self, environment: Environment, then: dict[str, Environment], facts: Facts) -> Iterator[str]:
         old, new = _versions(environment), _versions(then.get(environment.prefix, environment))
@@ -37,12 +45,14 @@ class Dependents:
             return
         judged = {one.package for one in value_or(environment.frameworks, ())}
         for one in value_or(environment.distributions, ()):
-            if one.name in judged or one.hidden_by or new.get(one.name) != one.version:
+            if one.hidden_by or new.get(one.name) != one.version:
                 continue
+            if environment.keeper and self._is_of(one, environment.project):
+                continue  # its manifest is what a remedy changes
             for asked in self._asked(one, gone):
                 if applies(asked, facts.system, environment):
                     yield f"{one.name} {one.version} requires {asked.name}"
-            for asked in self._asked(one, changed):
+            for asked in self._asked(one, changed) if one.name not in judged else ():
                 kept, keeps_on = (keeps(asked.specifier, version) for version in changed[asked.name])
                 if kept and not keeps_on and applies(asked, facts.system, environment):
                     yield f"{one.name} {one.version} requires {asked.name}{asked.specifier}"
@@ -54,6 +64,11 @@ class Dependents:
         if any(name in text for name in names):
             found = (pin(line) for line in fields(text, "Requires-Dist"))
             yield from (each for each in found if each and each.name in names and not each.optional)
+
+    def _is_of(self, one: Distribution, project: str) -> bool:
+        """Whether a distribution is the project itself, installed from its directory. Source: PEP 610."""
+        told = text_of(self._host, f"{one.metadata}/direct_url.json", _DIRECT_URL_BYTES)
+        return bool(project) and f'"file://{project}"' in told
 
     def _header(self, one: Distribution) -> str:
         """Empty for what is not a wheel's, or cannot be read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
 from compat.build import brings_libraries, covers, follows, is_default_build, release_key
@@ -47,7 +48,7 @@ class Coming(NamedTuple):
     """One distribution that is installed."""
 
     name: str
-    version: str  # "" where nobody knows which one is the newest
+    version: str  # "" where unknown which one is the newest
     row: FrameworkRow | None  # what the matrix knows of its build
     spec: Spec
 
@@ -128,7 +129,15 @@ def required(coming: Coming, facts: Facts, matrix: Matrix, environment: Environm
     row = coming.row
     if row is not None and row.pins and (not _by_extra(coming.name) or coming.spec.extras):
         found += [chosen(Spec(name, pin, "", ()), environment, facts, matrix) for name, pin in row.pins.items()]
-    return found
+    return [*found, *_of_cudnn(found, environment, facts, matrix)]
+
+
+def _of_cudnn(found: list[Coming], environment: Environment, facts: Facts, matrix: Matrix) -> Iterator[Coming]:
+    """The cuBLAS that cuDNN's wheel requires. Source: METADATA of nvidia-cudnn-cu12 9.10.2.21 and -cu13 9.28.1.4."""
+    major = next((one.name.rpartition("-cu")[2] for one in found if one.name.startswith("nvidia-cudnn-cu")), "")
+    name = f"nvidia-cublas-cu{major}" if major in {"11", "12"} else "nvidia-cublas"
+    if major and all(one.name != name for one in found):
+        yield chosen(Spec(name, "", "", ()), environment, facts, matrix)
 
 
 def coming_by(
@@ -157,7 +166,10 @@ def _newest(coming: Coming, matrix: Matrix) -> Coming:
     elif product == "nvidia-cuda-nvcc":
         known = [row.release for row in matrix.rows("cuda", "toolkits") if row.release.startswith(f"{major}.")]
     else:
-        release = wanted_version(coming.spec.versions) if coming.spec.versions.startswith("==") else ""
+        versions = coming.spec.versions
+        release = wanted_version(versions) if versions.startswith("==") else ""
+        if coming.name.startswith("nvidia-") and (least := re.search(r">=\s*([\d.]+)", versions)):
+            release = least[1]  # or a newer one of the same major
         return coming._replace(version=release) if release.count(".") > 1 else coming  # "==13.4.1.3.*"
     fit = [one for one in known if keeps(coming.spec.versions, one)]
     return coming._replace(version=max(fit, key=release_key)) if fit else coming
@@ -347,12 +359,12 @@ def _incomplete_without(environment: Environment, name: str) -> Fact[tuple[Incom
 
 
 def _extensions_without(environment: Environment, name: str) -> Fact[tuple[Extension, ...]]:
-    """The GPU code of other packages; what comes instead cannot be told before it is there, nor what it defines."""
+    """The GPU code of other packages; what comes instead is unknown before it is there, nor what it defines."""
     if isinstance(environment.extensions, Unseen):
         return environment.extensions
     kept = tuple(one for one in environment.extensions.value if one.distribution != name)
     if traits_of(name).extended:
-        kept = tuple(one._replace(lacking=Unseen(f"{name} is not there yet")) for one in kept)
+        kept = tuple(one._replace(lacking=Unseen(f"{name} is not installed yet")) for one in kept)
     return Seen(kept, _NOTE)
 
 

@@ -41,16 +41,18 @@ def dockerfile_lines(plan: Plan, target: Target, facts: Facts) -> tuple[str, ...
     typed = commands(plan._replace(steps=tuple(others)), target)
     if all(line.startswith("#") for line in typed):
         lines += typed
+    elif in_project := manifest(plan, facts):
+        return in_project
     elif facts.machine.kind == "lock":
-        return manifest(plan, facts) or ("# change the project to this, and lock again:", *typed)
+        return ("# change the project to this, and lock again:", *typed)
     elif facts.machine.kind == "dockerfile":
         lines += _run(typed)
     else:
         lines += [f"RUN bash -es <<'{_END}'", *typed, _END]
     if all(line.startswith("#") for line in lines) or (not others and lines[0].startswith("#")):
         return tuple(lines)
-    if facts.machine.kind == "dockerfile":  # a line that fails is not mended by one after it
-        return ("# instead of the lines that install it now:", *lines)
+    if facts.machine.kind == "dockerfile":  # a line that fails is not fixed by one after it
+        return ("# replace the lines that install it now:", *lines)
     return ("# at the end of the image's Dockerfile:", *lines)
 
 
@@ -70,9 +72,7 @@ def _env_lines(step: Variables, given: dict[str, str], facts: Facts) -> list[str
     if not value or (place and value == _EMPTY):
         return [*comment(f"{place}: delete {name} from this line" if place else cannot_unset(name))]
     line = f"ENV {name}={value}"
-    return (
-        [*comment(f"{place}: this, in place of what it gives {name}"), line.replace("\\${", "${")] if place else [line]
-    )
+    return [*comment(f"{place}: use this value for {name}"), line.replace("\\${", "${")] if place else [line]
 
 
 def _value(step: Variables, given: dict[str, str]) -> str:

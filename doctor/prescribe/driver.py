@@ -55,7 +55,7 @@ def installed(world: SimulatedMachine, release: DriverRelease, flavour: str) -> 
         path=f"/lib/modules/{kernel}/updates/dkms/nvidia.ko",
         kernel=kernel,
         release=Seen(release, _HOW),
-        flavour=Seen(flavour, _HOW) if flavour else Unseen("the package manager chooses the flavour"),
+        flavour=Seen(flavour, _HOW) if flavour else Unseen("the package manager chooses the module type"),
         signed=_signature(facts),
     )
     driver = facts.driver._replace(
@@ -66,7 +66,7 @@ def installed(world: SimulatedMachine, release: DriverRelease, flavour: str) -> 
 
 def _signature(facts: Facts) -> Fact[bool]:
     if value_or(facts.system.secure_boot, False):
-        return Unseen("whether its key is enrolled shows at the next start")
+        return Unseen("the next boot shows whether its key is enrolled")
     return Seen(False, _HOW)
 
 
@@ -120,7 +120,9 @@ def _running(driver: DriverFacts, release: DriverRelease, file: ModuleFile, card
 def _cuda(release: DriverRelease, matrix: Matrix) -> Fact[CudaVersion]:
     try:
         newest = matrix.branch(release).cuda_max
-        return Seen(newest, _HOW) if newest else Unseen(f"which CUDA branch {release.branch} runs is not known")
+        return (
+            Seen(newest, _HOW) if newest else Unseen(f"the CUDA version of driver branch {release.branch} is unknown")
+        )
     except Uncovered as error:
         return Unseen(str(error))
 
@@ -136,7 +138,7 @@ def nodes(cards: int) -> tuple[DeviceNode, ...]:
 
 def _card(number: int) -> Gpu:
     """A card that no driver has shown yet."""
-    why = "the driver that would tell does not run yet"
+    why = "the driver is not running yet"
     blank: Gpu = all_unseen(Gpu, why)
     return blank._replace(number=number, now=all_unseen(GpuNow, why))
 

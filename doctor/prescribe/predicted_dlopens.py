@@ -65,7 +65,7 @@ def missing(world: SimulatedMachine, host: Host, search: LoaderFacts) -> Iterato
         process = start(host, search, known[prefix])
         found = process.search.find(name, None, (), process.machine)
         if not isinstance(found, Seen):
-            why = Unseen(f"{name}, which is opened by that name, is not found: {found.why}")
+            why = Unseen(f"{name}, which is opened by that name, was not found: {found.why}")
             told = Prediction(
                 environment=prefix, asker=package, soname=name, path=why, intended=why, outcome=Outcome.MISSING
             )

@@ -1,6 +1,6 @@
 """Files that a remedy would bring, as far as the matrix knows them: what readers would find in them.
 
-What nobody knows is left out, and stays unseen. The search paths of NVIDIA's libraries were read from their wheels and
+What it is unknown is left out, and stays unseen. The search paths of NVIDIA's libraries were read from their wheels and
 archives (cuDNN 8.9 to 9.28, cuBLAS and the runtime of CUDA 11.8 to 13): each names its own directory.
 """
 
@@ -174,7 +174,7 @@ def _is_for(row: LibraryRow, cuda: CudaVersion) -> bool:
 
 
 def _beside(name: str) -> list[str]:
-    """The library of a wheel that no row of CUDA's own libraries names; [] for one that nobody knows."""
+    """The library of a wheel that no row of CUDA's own libraries names; [] for one that is unknown."""
     bare = re.sub(r"-cu\d+$", "", name)
     major = name[len(bare) + 3 :] or "13"  # from CUDA 13 on a name has no number
     return [_BESIDE[bare].format(major)] if bare in _BESIDE else []

@@ -2,7 +2,7 @@
 
 apt exits with an error where it would change a package that is held (apt-get(8), --allow-change-held-packages); pip
 finds no version where a constraint forbids the one that is asked for, and refuses an environment that is none of its
-own where it was told so. Each was somebody's decision, so that it is said, not overruled.
+own where it was told so. Each was somebody's decision, so that it is shown, not overruled.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _VERBS = frozenset({"install", "remove", "upgrade", "in", "rm", "dist-upgrade"})
 _MANAGERS = {"apt-get": "apt", "dnf": "dnf", "dnf5": "dnf", "zypper": "zypper"}
 _CONDA = frozenset({"conda", "mamba", "micromamba"})
 _STOPS = {
-    "apt": "held (apt-mark hold), and apt stops where it would change a held package",
-    "dnf": "locked (dnf versionlock), and dnf leaves out every other release of it",
-    "zypper": "locked (zypper addlock), and zypper stops where it would change a locked package",
+    "apt": "held (apt-mark hold): apt stops before it changes a held package",
+    "dnf": "locked (dnf versionlock): dnf ignores every other version",
+    "zypper": "locked (zypper addlock): zypper stops before it changes a locked package",
 }
 _DRIVER = (
     r"nvidia-(driver|dkms|utils|kernel|compute-utils|open|settings|firmware|modprobe|\d)[\w.+-]*"
@@ -78,7 +78,7 @@ class Obstacles:
                 names = {re.split(r"[=<>! ]", one.rpartition("::")[2])[0] for one in step.argv[1:]}
                 pinned = [one for one in self._held_by("conda", prefix) if one.pattern in names]
                 for one in pinned:
-                    yield f"conda keeps {one.pattern} as {one.source} pins it: take its line out first if you agree"
+                    yield f"{one.source} pins {one.pattern} for conda: if you agree, first delete its line"
 
     def _held_by(self, manager: str, prefix: str = "") -> tuple[Hold, ...]:
         if (manager, prefix) not in self._holds:
@@ -97,15 +97,15 @@ class Obstacles:
             if "install" in step.argv:
                 yield from told.notes
                 if told.no_index:
-                    yield f"{tool} asks no package index here ({told.no_index}): it finds only what find-links names"
+                    yield f"{tool} uses no package index here ({told.no_index}), only the find-links directories"
                 for effect in plan.effects or ():
                     if isinstance(effect, DistributionsInstalled) and effect.python == python:
                         coming = coming_by(effect, environment, facts, self._matrix)
                         yield from _forbidden(tool, told.constraints, coming, value_or(environment.python, ""))
             if told.virtualenv_only and environment.kind != "venv":
                 yield (
-                    f"pip changes virtual environments alone here ({told.virtualenv_only}), and {environment.prefix} "
-                    "is none: make one, or if you agree to the change, first:\nexport PIP_REQUIRE_VIRTUALENV=0"
+                    f"pip changes only virtual environments here ({told.virtualenv_only}), and {environment.prefix} "
+                    "is not one: create one, or if you agree to the change, first:\nexport PIP_REQUIRE_VIRTUALENV=0"
                 )
 
     def _told(self, tool: str, prefix: str) -> InstallerRules:

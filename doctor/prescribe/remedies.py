@@ -1,4 +1,4 @@
-"""From needs to remedies: candidates in their order, of which only those are given that the rules find to mend."""
+"""From needs to remedies: candidates in their order, of which only those are given that the rules find to fix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
-from compat.need import Need
+from compat.need import AssignVariable, InstallDriver, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Remedy
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _OFFERED_AT_MOST = 2  # a remedy, and another one to choose from
 _LOOK = "gpudoctor check"  # what a plan ends with that copies files
-NONE_KNOWN = "No remedy is known to work here."
-_FOLLOW_UPS_AT_MOST = 2  # further faults that a remedy may leave behind and mend in the same go
+NONE_KNOWN = "gpudoctor knows no fix that works here."
+_FOLLOW_UPS_AT_MOST = 2  # further faults that a remedy may leave behind and fix in the same go
 
 
 def prescribe(answer: Answer, facts: Facts, matrix: Matrix, court: RemedyVerifier | None = None) -> tuple[Remedy, ...]:
@@ -44,7 +44,7 @@ def prescribe(answer: Answer, facts: Facts, matrix: Matrix, court: RemedyVerifie
             return tuple(_remedy(one, facts, court) for one in candidates(answer, facts, matrix))
         return tuple(_Prescription(answer, facts, matrix, court).remedies())
     except Exception as error:  # noqa: BLE001 - the finding is right all the same
-        return (_in_words(answer.needs[0], f"no remedy could be worked out: {type(error).__name__}: {error}"),)
+        return (_in_words(answer.needs[0], f"no remedy was found: {type(error).__name__}: {error}"),)
 
 
 class _Prescription:
@@ -52,14 +52,19 @@ class _Prescription:
 
     def __init__(self, answer: Answer, facts: Facts, matrix: Matrix, court: RemedyVerifier) -> None:
         self._answer, self._facts, self._matrix, self._court = answer, facts, matrix, court
-        self._machine_first: Remedy | None = None  # mends the machine; what runs on it needs something else then
+        self._machine_first: Remedy | None = None  # fixes the machine; what runs on it needs something else then
 
     def remedies(self) -> Iterator[Remedy]:
-        """Those that are proven, then what only a person can do; in words what stands in the way of all."""
+        """Those that are proven, then what only a person can do; as text what stands in the way of all.
+
+        Nothing but a driver is offered that needs root, where something before it needs none.
+        """
+        from doctor.prescribe.rootless import takes_root  # late: only what is wrong has remedies
+
         tried = list(candidates(self._answer, self._facts, self._matrix))
         advice = [one for one in tried if one.is_advice]
-        given, refused = 0, ""
-        enough: list[set[Effect]] = []  # what mends by itself, so that more of it is no other remedy
+        given, refused, without_root = 0, "", False
+        enough: list[set[Effect]] = []  # what fixes by itself, so that more of it is no other remedy
         for one in tried:
             done = {*(one.plan.effects or ())}
             if one.is_advice or given == _OFFERED_AT_MOST or any(each <= done for each in enough):
@@ -68,8 +73,11 @@ class _Prescription:
             refused = refused or why
             if remedy and self._does_more(remedy, one, tried, enough):
                 continue
+            if remedy and without_root and takes_root(remedy.plan) and not isinstance(one.need, InstallDriver):
+                continue
             if remedy:
                 given += 1
+                without_root = without_root or bool(remedy.proven and not takes_root(remedy.plan))
                 enough += [{*(remedy.plan.effects or ())}] if remedy.proven else []
                 yield remedy
         yield from (_remedy(one, self._facts, self._court) for one in advice)
@@ -79,7 +87,7 @@ class _Prescription:
             yield _in_words(self._answer.needs[0], refused)
 
     def _does_more(self, remedy: Remedy, one: Candidate, tried: list[Candidate], enough: list[set[Effect]]) -> bool:
-        """Whether with what it leaves behind it is more than another one, which mends by itself."""
+        """Whether with what it leaves behind it is more than another one, which fixes by itself."""
         done = {*(remedy.plan.effects or ())}
         if done == {*(one.plan.effects or ())}:
             return False
@@ -91,7 +99,7 @@ class _Prescription:
         return _remedy(one._replace(plan=self._court.with_obstacles(one.plan)), self._facts, self._court)
 
     def _proven(self, one: Candidate) -> tuple[Remedy | None, str]:
-        """The remedy, with what mends the faults that it would leave behind; else why it is none."""
+        """The remedy, with what fixes the faults that it would leave behind; else why it is none."""
         first = verdict = self._verdict(one)
         start = one
         for _ in range(_FOLLOW_UPS_AT_MOST):
@@ -103,7 +111,7 @@ class _Prescription:
             self._keep(start, first)
             return None, _obstacle(start, first)
         if broken := self._court.broken_by(one.plan.effects or ()):
-            return None, f"{NONE_KNOWN} To {one.plan.summary} would mend it, but {broken}."
+            return None, f"{NONE_KNOWN} To {one.plan.summary} would fix it, but {broken}."
         return self._remedy(one)._replace(proven=True, left_open=verdict.left_open), ""
 
     def _keep(self, one: Candidate, verdict: Verdict) -> None:
@@ -117,6 +125,9 @@ class _Prescription:
 
     def _better(self, one: Candidate, verdict: Verdict) -> Iterator[tuple[Candidate, Verdict]]:
         """With what the rules ask for once it is done, if that leaves less; nothing that undoes what was done."""
+        own = (self._answer.code, self._answer.subject)
+        if isinstance(one.need, AssignVariable) and own in {(each.code, each.subject) for each in verdict.stands}:
+            return  # another directory that lacks some of its libraries
         left = verdict.roots(self._answer)
         behind = tuple(one for one in left if one in verdict.behind)
         if behind or any(one.code == self._answer.code for one in verdict.stands):
@@ -141,7 +152,7 @@ class _Prescription:
 
 
 def _comes_on(found: Verdict, before: Verdict, fault: Answer) -> bool:
-    """Whether the fault that was to be mended is gone: another one may have waited behind it."""
+    """Whether the fault that was to be fixed is gone: another one may have waited behind it."""
     left = {(one.code, one.subject) for one in (*found.stands, *found.new)}
     return (fault.code, fault.subject) not in left and found.faults <= before.faults
 
@@ -157,10 +168,10 @@ def _undoes(more: Candidate, one: Candidate) -> bool:
 def _obstacle(one: Candidate, verdict: Verdict) -> str:
     """Why a remedy is not given, for the person who must find another."""
     if wrong := (verdict.stands or verdict.new)[:1]:
-        then = "would not mend it" if verdict.stands else "would mend it, but leave another fault"
+        then = "would not fix it" if verdict.stands else "would fix it, but cause another fault"
         return f"{NONE_KNOWN} To {one.plan.summary} {then}: {wrong[0].why}"
-    unsure = f"Whether it is mended then cannot be told: {verdict.left_open}"
-    return f"{NONE_KNOWN} To {one.plan.summary} may mend it. {unsure}"
+    unsure = f"Unknown: {verdict.left_open}"
+    return f"{NONE_KNOWN} To {one.plan.summary} may fix it. {unsure}"
 
 
 def _remedy(one: Candidate, facts: Facts, court: RemedyVerifier | None) -> Remedy:
@@ -203,7 +214,7 @@ def _where_it_belongs(lines: tuple[str, ...], facts: Facts) -> tuple[str, ...]:
     if facts.machine.is_running or all(line.startswith("#") for line in lines):
         return lines
     if value_or(facts.system.family, "") != "linux":
-        return ("# on the machine whose disk this is, not here:", *lines)
+        return ("# run this on the machine of this disk, not here:", *lines)
     name, inside = quote(facts.machine.name), tuple(line for line in lines if line != _LOOK)
     again = (f"{_LOOK} --root {name}",) if inside != lines else ()  # the image has no gpudoctor of its own
     return ("# inside the image:", f"sudo chroot {name} /bin/bash -es <<'INSIDE'", *inside, "INSIDE", *again)

@@ -1,4 +1,4 @@
-"""Whether a remedy mends what it is given for: the rules judge the facts as they would be after it."""
+"""Whether a remedy fixes what it is given for: the rules judge the facts as they would be after it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Verdict(NamedTuple):
     proven: bool  # the finding is gone, what it explains is gone, and nothing new is wrong
     stands: tuple[Answer, ...] = ()  # what would still be wrong of it
     new: tuple[Answer, ...] = ()  # what would be wrong then, and is not now
-    left_open: str = ""  # what cannot be told before it is done
+    left_open: str = ""  # what is unknown before it is done
     behind: tuple[Answer, ...] = ()  # of its code, what asks for something else: the rule had named another fault first
 
     @property
@@ -97,6 +97,23 @@ class RemedyVerifier:
         if before is None:
             return True
         return one.subject in self._general and not _places(one, names) <= _places(before)
+
+    def compared(self, effects: tuple[Effect, ...]) -> tuple[tuple[Answer, ...], tuple[Answer, ...]]:
+        """Return what would be wrong then and is not now, root causes only, and what is wrong now and would not be."""
+        _, after, names = self._after(effects)
+        wrong = _wrong(after)
+        symptoms = root_causes(after)
+        new = tuple(one for one in wrong if self._is_new(one, names) and _key(one) not in symptoms)
+        then = {_key(one, names) for one in wrong}
+        return new, tuple(one for key, one in self._bad.items() if key not in then and key not in self._causes)
+
+    def every_broken_by(self, effects: tuple[Effect, ...]) -> tuple[str, ...]:
+        """Return what other packages require and would have no more, each as a clause."""
+        if self._start.host is None:
+            return ()
+        from doctor.prescribe.dependents import Dependents  # late, as obstacles
+
+        return tuple(Dependents(self._start.host).every_broken(self._start.facts, self.facts_after(effects)))
 
     def facts_after(self, effects: tuple[Effect, ...]) -> Facts:
         """What a second look would see."""

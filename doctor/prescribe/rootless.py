@@ -32,7 +32,7 @@ def takes_root(plan: Plan) -> bool:
 def said_first(plan: Plan, target: Target) -> Plan:
     """The plan for the person who is root there: this user can hand it on."""
     who = target.user or "this user"
-    text = f"needs root, and {who} is in no group that sudo admits: ask whoever administers this machine"
+    text = f"needs root, but {who} cannot use sudo: ask the administrator of this machine"
     return plan._replace(steps=(ByHand(text), *plan.steps))
 
 

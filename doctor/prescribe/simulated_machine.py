@@ -91,7 +91,7 @@ def reprobe(world: SimulatedMachine) -> Facts:
         driver=facts.driver
         if world.has_new_driver
         else facts.driver._replace(libraries=fact("driver", _driver_libraries, search, facts.driver.release)),
-        imports=Seen((), "nothing was imported yet") if world.replaced else facts.imports,
+        imports=Seen((), "not imported yet") if world.replaced else facts.imports,
         independent={
             **facts.independent,
             **{name: fact(one.title, one.look) for name, one in independent_probes().items() if one.reads_files},

@@ -43,6 +43,7 @@ def target_of(facts: Facts, need: Need | None = None) -> Target:
         project=environment.project if environment else "",
         declared=frozenset(environment.declared) if environment else frozenset(),
         conda=environment.conda if environment else "",
+        derivative=value_or(system.distribution_id, "") if value_or(system.base, ("", "")) != ("", "") else "",
         may_be_root=may_be_root(facts),
         driver_by=value_or(facts.driver.brought_by, ""),
         runner=place.runner,
@@ -67,7 +68,7 @@ def _distribution(facts: Facts) -> tuple[str, str]:
 
 
 def may_be_root(facts: Facts) -> bool:
-    """Whether this user can run what needs root; True where nobody knows. A single user may be admitted besides."""
+    """Whether this user can run what needs root; True where unknown. A single user may be admitted besides."""
     system = facts.system
     if facts.machine.kind != "live" or value_or(system.is_root, False):
         return True
@@ -86,7 +87,7 @@ def _arch(facts: Facts) -> str:
 def _environment_of(where: str, facts: Facts) -> Environment | None:
     """The environment that a need names by its interpreter, its prefix or a path inside it; None without a name.
 
-    Of several that a path lies in, the innermost: /opt/conda/envs/t is not /opt/conda.
+    Of several that a path is in, the innermost: /opt/conda/envs/t is not /opt/conda.
     """
     known = value_or(facts.environments, ())
     named = [one for one in known if where == one.interpreter]

@@ -99,7 +99,7 @@ def _look(host: Host, request: ProbeRequest) -> Facts:
     search = guard.group("loader", LoaderFacts, lambda: loader.look(host))
     asked = guard.one("NVML", lambda: nvml.start(host, search, request.driver_timeout_s))  # a child, while we look on
     around = guard.group("system", SystemFacts, lambda: system.look(host))
-    environments = _environments(host, request, guard)
+    environments = _environments(host, request, guard, search, around)
     toolkit = guard.group("toolkit", ToolkitFacts, lambda: toolkit_probe.look(host, environments))
     copies = guard.one("cuDNN", lambda: cudnn.look(host, search, toolkit, environments))
     predictions = predictions_of(host, guard, search, environments, (toolkit, copies))
@@ -142,13 +142,21 @@ def _drivers(host: Host, search: LoaderFacts, told: Told, request: ProbeRequest,
     return found._replace(cuda_start=started)
 
 
-def _environments(host: Host, request: ProbeRequest, guard: Guard) -> Fact[tuple[Environment, ...]]:
+def _environments(
+    host: Host, request: ProbeRequest, guard: Guard, search: LoaderFacts, around: SystemFacts
+) -> Fact[tuple[Environment, ...]]:
     """The environments, with what their binaries say; without it where that probe fails."""
     from doctor.probes import environment, gpu_code
 
     found = guard.one("environment", lambda: environment.look(host, request.pythons))
     coded = guard.one("GPU code", lambda: gpu_code.look(host, found))
-    return found if isinstance(coded, Unseen) else coded
+    found = found if isinstance(coded, Unseen) else coded
+    if not any(value_or(one.frameworks, ()) for one in value_or(found, ())):
+        return found
+    from doctor.probes import native_modules  # late: it needs the loader's rules
+
+    judged = guard.one("compiled modules", lambda: native_modules.look(host, found, search, around.glibc))
+    return found if isinstance(judged, Unseen) else judged
 
 
 def predictions_of(

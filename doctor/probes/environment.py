@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 
 from doctor.host import Host, HostError, Ran, TooSlow, progress
 from doctor.host.optional_reads import text_of
@@ -12,6 +14,7 @@ from doctor.model.facts.environment import (
     Distribution,
     Environment,
     Framework,
+    HidingModule,
     Import,
     Incomplete,
     Overlap,
@@ -19,12 +22,13 @@ from doctor.model.facts.environment import (
     WheelRequirement,
 )
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
+from doctor.probes import interpreter
 from doctor.probes.incomplete import incomplete_among
 from doctor.pyenv import package_tools
 from doctor.pyenv.distributions import installed, with_editables
 from doctor.pyenv.half_installed import half_installed
 from doctor.pyenv.interpreters import InterpreterCandidate, candidates
-from doctor.pyenv.metadata import required_wheels, unmet_of
+from doctor.pyenv.metadata import metadata_file, required_wheels, unmet_of
 from doctor.pyenv.overlaps import overlaps_among
 from doctor.pyenv.prefixes import Located, Opaque
 from doctor.pyenv.sites import SearchPath, search_path
@@ -91,6 +95,9 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         else Seen(tuple(half_installed(host, distributions.value, path.listings)), "names in the site directories"),
         unmet=unmet,
         wheel_requirements=_wheel_requirements(host, value_or(distributions, ())),
+        start=interpreter.look(host, located),
+        hiding=tuple(_hiding(host, path, value_or(frameworks, ()))),
+        not_read=tuple(_not_read(host, value_or(distributions, ()), value_or(frameworks, ()))),
     )
     if host.os_family != "windows":
         return described
@@ -125,6 +132,50 @@ def _packages(host: Host, located: Located, path: SearchPath) -> _Packages:
     packages = frozenset(one.package for one in frameworks)
     overlaps, incomplete = overlaps_among(host, found), incomplete_among(host, found, packages)
     return Seen(found, how), Seen(frameworks, how), overlaps, incomplete, _unmet(host, found, frameworks)
+
+
+def _hiding(host: Host, path: SearchPath, frameworks: tuple[Framework, ...]) -> Iterator[HidingModule]:
+    """Yield modules named as a framework in directories that Python searches first; only on a running machine.
+
+    Source: Python's documentation, "The initialization of the sys.path module search path".
+    """
+    if not host.is_live:
+        return
+    separator = ";" if host.os_family == "windows" else ":"
+    listed = host.environ.get("PYTHONPATH", "").replace("\\", "/").split(separator)
+    folders = {one.rstrip("/"): "PYTHONPATH" for one in listed if one.rstrip("/")}
+    if not host.environ.get("PYTHONSAFEPATH"):
+        with suppress(OSError):  # the working directory was removed
+            folders.setdefault(os.getcwd().replace(os.sep, "/"), "")
+    modules = {each.path: each.package for each in frameworks if each.path}
+    for folder, by in folders.items():
+        if folder in path.sites and not by:
+            continue
+        for place, package in modules.items():
+            name = place.rpartition("/")[2]
+            found = (f"{folder}/{name}/__init__.py", f"{folder}/{name}.py")
+            file = next((one for one in found if host.is_file(one)), "")
+            if file and _real(host, file) != _real(host, f"{place}/__init__.py"):
+                yield HidingModule(package, file, by)
+
+
+def _real(host: Host, path: str) -> str:
+    try:
+        return host.real_path(path)
+    except HostError:
+        return path
+
+
+def _not_read(host: Host, distributions: tuple[Distribution, ...], frameworks: tuple[Framework, ...]) -> Iterator[str]:
+    """Yield what says which release and build a framework is, which files it has and what it needs, if it is closed."""
+    if not host.is_live:
+        return  # a root has no user
+    packages = {one.package: one.path for one in frameworks}
+    for one in (each for each in distributions if each.name in packages and not each.hidden_by):
+        files = (metadata_file(one), *((f"{one.metadata}/RECORD",) if one.kind == "wheel" else ()))
+        for path in (*files, packages[one.name], f"{packages[one.name]}/version.py"):
+            if path and host.exists(path) and not host.may_access(path, "r"):
+                yield path
 
 
 def _unmet(host: Host, found: tuple[Distribution, ...], frameworks: tuple[Framework, ...]) -> Fact[tuple[Unmet, ...]]:

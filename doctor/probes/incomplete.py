@@ -51,9 +51,8 @@ def incomplete_among(
 
 
 def _lacking(host: Host, one: Distribution, *, has_modules: bool) -> Incomplete | None:
-    path = f"{one.metadata}/RECORD"
     try:
-        listed = remembered(host, path, _KIND, lambda: _libraries(host, one), _is_said)
+        listed = listed_libraries(host, one)
         missing = list(_lost_modules(host, one)) if has_modules else []
     except HostError:
         return None
@@ -72,6 +71,11 @@ def _lacking(host: Host, one: Distribution, *, has_modules: bool) -> Incomplete 
     if not (missing or damaged) or _is_of_conda(host, one):
         return None
     return Incomplete(one.name, one.version, tuple(missing), tuple(damaged))
+
+
+def listed_libraries(host: Host, one: Distribution) -> list[list[Any]]:
+    """Return path below the site directory and size in bytes of each library of a RECORD; raises HostError."""
+    return remembered(host, f"{one.metadata}/RECORD", _KIND, lambda: _libraries(host, one), _is_said)
 
 
 def _libraries(host: Host, one: Distribution) -> list[list[Any]]:

@@ -11,7 +11,7 @@ from compat.base.record import NamedTuple
 from doctor.host import Host, HostError
 from doctor.host.optional_reads import names_of
 from doctor.pyenv.prefixes import Located, NoSuchInterpreter, Opaque, is_environment, library_tags, locate
-from doctor.pyenv.project import project_environments
+from doctor.pyenv.project import project_environments, working_directory
 from doctor.pyenv.started import interpreter_started
 
 _ON_A_ROOT_AT_MOST = 48
@@ -127,11 +127,7 @@ def _by_path(host: Host) -> Iterator[InterpreterCandidate]:
 
 def _of_project(host: Host) -> Iterator[tuple[str, str]]:
     """Why, and where an environment of the project in the working directory is."""
-    try:
-        folder = os.getcwd().replace(os.sep, "/")
-    except OSError:  # it was removed
-        return
-    for one in project_environments(host, folder):
+    for one in project_environments(host, working_directory()):
         if is_environment(host, one.prefix):
             yield one.why, one.prefix
 

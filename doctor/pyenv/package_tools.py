@@ -19,6 +19,7 @@ from doctor.host.documents import parse_toml
 from doctor.host.optional_reads import text_of
 from doctor.model.facts.environment import Distribution
 from doctor.pyenv.prefixes import Located
+from doctor.pyenv.project import hashed_project, working_directory
 
 _OFFLINE = ("/usr/local/bin", "/usr/bin", "/bin", "/root/.local/bin", "/opt/conda/bin")  # PATH of most images
 _PIXI = "/.pixi/envs/"
@@ -132,6 +133,9 @@ def _kept(host: Host, located: Located) -> tuple[str, str]:
         for lock, keeper in _LOCKS.items():
             if host.is_file(f"{folder}/{lock}"):
                 return keeper, folder
+    tool, project = hashed_project(located.prefix, working_directory() if host.is_live else "")
+    if tool:
+        return tool, project
     if "/pypoetry/virtualenvs/" in located.prefix:
         return "poetry", ""
     project = text_of(host, f"{located.prefix}/.project", _PATH_BYTES).strip()

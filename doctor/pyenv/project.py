@@ -31,6 +31,14 @@ class ProjectEnvironment(NamedTuple):
     is_first: bool = False  # its tool ignores a .venv
 
 
+def working_directory() -> str:
+    """The working directory, by "/"; "" where it was removed."""
+    try:
+        return os.getcwd().replace(os.sep, "/")
+    except OSError:
+        return ""
+
+
 def project_environments(host: Host, folder: str) -> Iterator[ProjectEnvironment]:
     """Where the environment of the project around a directory may be, the likeliest first; not all are there."""
     roots = [place for place in _upwards(folder) if any(host.is_file(f"{place}/{name}") for name in _PROJECT_FILES)]
@@ -39,7 +47,7 @@ def project_environments(host: Host, folder: str) -> Iterator[ProjectEnvironment
         yield ProjectEnvironment(_from(roots[0], named), "UV_PROJECT_ENVIRONMENT")
     of_poetry = list(_poetry(host, roots[0])) if roots else []
     yield from (one for one in of_poetry if one.is_first)  # then it ignores .venv
-    for place in dict.fromkeys([folder, *roots]):
+    for place in dict.fromkeys(filter(None, [folder, *roots])):
         yield ProjectEnvironment(f"{place}/.venv", "the project's .venv")
     for place in roots:
         yield ProjectEnvironment(f"{place}/.pixi/envs/default", "pixi's for the project")
@@ -49,7 +57,7 @@ def project_environments(host: Host, folder: str) -> Iterator[ProjectEnvironment
 
 
 def _upwards(folder: str) -> Iterator[str]:
-    for _ in range(_PARENTS_AT_MOST):
+    for _ in range(_PARENTS_AT_MOST if folder else 0):
         yield folder
         above = folder.rpartition("/")[0]
         if not above or above == folder:
@@ -111,6 +119,24 @@ def _hatch(host: Host, root: str) -> Iterator[ProjectEnvironment]:
         yield ProjectEnvironment(f"{folder}/{name}/{mark}/{name}", "hatch's for the project")
         if folder.startswith(f"{root}/") and not name.endswith("-build"):
             yield ProjectEnvironment(f"{folder}/{name}", "hatch's for the project")
+
+
+_HASHED = {  # where each tool keeps its environments, with the hash of the project's directory in their path
+    "poetry": re.compile(r"/virtualenvs/[^/]+-([\w-]{8})-py\d+\.\d+$"),
+    "hatch": re.compile(r"/env/virtual/[^/]+/([\w-]{8})/[^/]+$"),
+}
+
+
+def hashed_project(prefix: str, folder: str) -> tuple[str, str]:
+    """The tool whose folder of environments a prefix lies in, and its project around a directory; "" for each unknown.
+
+    The hash tells a directory, and is no way back to it.
+    """
+    for tool, pattern in _HASHED.items():
+        if found := pattern.search(prefix):
+            near = (place for place in _upwards(folder) if _hash(os.path.normcase(os.path.realpath(place))) == found[1])
+            return tool, next(near, "")
+    return "", ""
 
 
 def _hash(text: str) -> str:

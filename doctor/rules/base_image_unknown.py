@@ -1,4 +1,4 @@
-"""A Dockerfile starts from a tag of nvidia/cuda that does not exist."""
+"""A Dockerfile starts from a tag that does not exist."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from doctor.rules.shared.subjects import MACHINE
 
 _IMAGE = re.compile(r"(?:(?:docker\.io|nvcr\.io)/)?nvidia/cuda(?::(.*))?")
 _TAG = re.compile(r"(\d+(?:\.\d+)+)((?:-(?:base|runtime|devel|cudnn\d*|tensorrt))*)((?:-[a-z]+[\d.]+)?)")
+_UBUNTU = re.compile(r"ubuntu:\d+\.(\d+)")  # Source: Ubuntu's "Releases": YY.04 and YY.10
 # CUDA from which tags have three parts, and from which "cudnn" stands without its number. Source: NVIDIA's
 # container-images/cuda, doc/supported-tags.md and doc/unsupported-tags.md.
 _THREE_PARTS, _CUDNN_BARE = (11, 3), (12, 4)
@@ -24,19 +25,25 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Compare the tag with the form of NVIDIA's tags and with the releases of CUDA that have a row."""
     base = dockerfile_of(facts).base
     found = _IMAGE.fullmatch(base.image)
+    if (ubuntu := _UBUNTU.fullmatch(base.image)) and ubuntu[1] not in {"04", "10"} and ubuntu[0] != "ubuntu:6.06":
+        return bad(
+            f"{base.image} does not exist: Ubuntu's releases are of April and October",
+            Advice(f"{base.source}: {from_line(base, 'ubuntu:24.04')}"),
+            evidence=(Evidence.at(base.source, f"FROM {base.image}"),),
+        )
     if not found or "$" in base.image:
-        raise NotApplicable("the base image is none of nvidia/cuda")
+        raise NotApplicable("the form of the base image's tags is not known")
     tag = found[1] or "latest"
     if tag == "latest":
         return _bad(base, "nvidia/cuda has no tag latest", "", matrix)
     parts = _TAG.fullmatch(tag)
     if parts is None:
-        return unknown(f"{base.source}: no row knows the form of the tag {tag}")
+        return unknown(f"{base.source}: the tag form {tag} is unknown")
     release, variant = parts[1], parts[2]
     key, known = _key(release), [row.release for row in matrix.rows("cuda", "toolkits")]
     newest = max(map(_key, known))
     if release not in known and len(key) == 3 and key > newest and key[0] <= newest[0] + 1:
-        return unknown(f"{base.source}: CUDA {release} is newer than every release that has a row")
+        return unknown(f"{base.source}: CUDA {release} is newer than all known versions")
     wrong = _wrong(release, variant, known)
     return _bad(base, wrong, release, matrix) if wrong else ok(f"nvidia/cuda may have {tag}")
 
@@ -45,14 +52,14 @@ def _wrong(release: str, variant: str, known: list[str]) -> str:
     """What no tag of NVIDIA's has, "" for nothing."""
     key = _key(release)
     if len(key) == 2 and key >= _THREE_PARTS:
-        return f"tags of nvidia/cuda name three parts of the release, and {release} has two"
+        return f"nvidia/cuda tags have a version of three parts, but {release} has two"
     if len(key) > 2 and release not in known:
         return f"CUDA {release} does not exist"
     if not re.search("-(?:base|runtime|devel)", variant):
-        return "the tag names none of base, runtime and devel"
+        return "the tag has none of base, runtime and devel"
     numbered = re.search(r"cudnn(\d+)", variant)
     if numbered and key >= _CUDNN_BARE:
-        return f"tags of nvidia/cuda from 12.4 on have cudnn without its number, not cudnn{numbered[1]}"
+        return f"from 12.4 on, nvidia/cuda tags have plain cudnn, not cudnn{numbered[1]}"
     return ""
 
 
@@ -68,7 +75,7 @@ def _bad(base: DockerfileBase, wrong: str, release: str, matrix: Matrix) -> Answ
     )
     return bad(
         f"{base.image} does not exist: {wrong}",
-        Advice(f"in place of {base.source}, {instead}"),
+        Advice(f"instead of {base.source}, {instead}"),
         evidence=(Evidence.at(base.source, f"FROM {base.image}"),),
     )
 

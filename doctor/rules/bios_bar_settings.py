@@ -20,8 +20,8 @@ from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
 _SETTINGS = (
-    "In the firmware's set-up turn on 'Above 4G Decoding' (and 'Resizable BAR') and CSM off, and update it; a virtual "
-    "machine needs UEFI firmware and a large 64-bit MMIO window. Else try the kernel's option pci=realloc."
+    "In the firmware setup, turn on 'Above 4G Decoding' and 'Resizable BAR', turn CSM off, and update the firmware. "
+    "A virtual machine needs UEFI firmware and a large 64-bit MMIO window. Otherwise try the kernel option pci=realloc."
 )
 
 
@@ -29,19 +29,19 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """The kernel module says so when it finds a memory region (BAR) of size or address 0 (nvidia/nv-pci.c)."""
     need_kernel_driver(facts)
     if nvml_works(facts) and not undriven(facts):
-        return ok("the driver shows every card")
+        return ok("the driver lists every card")
     said = kernel_says(facts)
     if NO_ROOM in said:
         return bad(
-            "the firmware gave the card no room in the address space, so the driver cannot start it",
+            "the firmware gave the card too little address space, so the driver cannot start it",
             Advice(_SETTINGS),
             evidence=(Evidence.of(facts.system.kernel_log, f"this {NO_ROOM}"),),
             explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes"), Symptom("driver-does-not-support-gpu")),
         )
     if undriven(facts) and FAILED_START in said and OPEN_ONLY not in said:
         raise UnseenError(
-            f"the card did not start ('{FAILED_START}'): look at 'Above 4G Decoding' in the firmware, at seating and "
-            "power, and at the flavour of the kernel module"
+            f"the card did not start ('{FAILED_START}'): check 'Above 4G Decoding' in the "
+            "firmware, the seating, the power, and the type of the kernel module"
         )
     return ok("the kernel log has no complaint about the card's memory regions")
 

@@ -16,5 +16,5 @@ def check(failure: Failure, facts: Facts, matrix: Matrix) -> Answer:
     return failed(failure)
 
 
-_NEVER = {Status.OK: "its subjects are the failures", Status.UNKNOWN: "a failure has been seen"}
+_NEVER = {Status.OK: "its subjects are the failures", Status.UNKNOWN: "a failure happened"}
 RULE = Rule(FAILURES, check, never=_NEVER)

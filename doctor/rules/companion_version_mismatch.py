@@ -33,7 +33,7 @@ _NONE = CudaVersion(0, 0)  # of a build that is for no CUDA
 
 
 class Breach(NamedTuple):
-    """What does not fit, and what mends it."""
+    """What does not fit, and what fixes it."""
 
     text: str
     evidence: Evidence
@@ -49,14 +49,14 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     pairs = tuple(_pairs(framework, facts, matrix))
     tagged, absent = tuple(_tagged(framework, facts)), tuple(_absent(framework, facts, matrix))
     if not pairs and not tagged and not absent:
-        raise NotApplicable(f"{framework.label} asks for no companion that is installed")
+        raise NotApplicable(f"{framework.label} requires no installed companion")
     found = [*absent, *_of_releases(framework, pairs, facts, matrix), *_of_builds(framework, tagged, facts, matrix)]
     if not found:
         return ok(f"{framework.label} fits {', '.join(sorted({one.name for _, one, _ in pairs} | {*_names(tagged)}))}")
     found.sort(key=lambda one: one.severity is not Severity.ERROR)
     mixing = _mixing(framework, {one.there.name for one in pairs} | {*_names(tagged)}, facts)
     return bad(
-        "; ".join((*(f"PYTHONPATH mixes in {one.entry}" for one in mixing), *(one.text for one in found))),
+        "; ".join((*(f"PYTHONPATH adds {one.entry}" for one in mixing), *(one.text for one in found))),
         *_needs(found, mixing),
         severity=found[0].severity,
         evidence=(
@@ -166,7 +166,7 @@ def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Brea
         if traits.runs_on != framework.package or traits.id in there or asked.optional:
             continue
         if applies(asked, facts.system, environment):
-            compiles = f": what {framework.package} compiles with it will fail" if traits.compiles else ""
+            compiles = f": code that {framework.package} compiles with it will fail" if traits.compiles else ""
             yield Breach(
                 f"{framework.label} needs {asked.name}{asked.specifier}, which is not installed{compiles}",
                 Evidence.of(framework.requires, f"{asked.name}{asked.specifier}"),
@@ -196,7 +196,7 @@ def _are_related(one: str, other: str) -> bool:
 def _of_releases(framework: Framework, pairs: tuple[Pair, ...], facts: Facts, matrix: Matrix) -> Iterator[Breach]:
     for (asked, there, source), own in _unkept(framework, pairs, facts):
         yield Breach(
-            f"{framework.label} asks for {asked.name}{asked.specifier}; {own} is installed",
+            f"{framework.label} requires {asked.name}{asked.specifier}; {own} is installed",
             Evidence.at(source, f"{asked.name}{asked.specifier}"),
             Severity.ERROR if _is_follower(framework, there.name) else Severity.WARNING,
             _need(framework, asked, own, facts, matrix),
@@ -253,7 +253,7 @@ def _need(framework: Framework, asked: Pin, there: str, facts: Facts, matrix: Ma
         return InstallPackage(framework.package, abi.versions, python)
     if base and (back := _base_back(framework, base, asked, facts, matrix)):
         return back
-    return Advice(f"install the release of {framework.package} that is made for {asked.name} {there}")
+    return Advice(f"install the {framework.package} version for {asked.name} {there}")
 
 
 def _base_back(framework: Framework, base: Framework, asked: Pin, facts: Facts, matrix: Matrix) -> Need | None:
@@ -318,7 +318,7 @@ def _of_builds(framework: Framework, bases: tuple[Framework, ...], facts: Facts,
     for base in _unlike(framework, bases):
         build = base.build.get()
         yield Breach(
-            f"{framework.label} is a build for {_words(tag)}, {base.label} one for {_words(build)}",
+            f"{framework.label} is built for {_words(tag)}, {base.label} for {_words(build)}",
             Evidence.of(base.build, f"{base.label} is built for {_words(build)}"),
             Severity.WARNING if tag == "cpu" else Severity.ERROR,
             _anew(framework, base.package, facts, matrix),

@@ -18,25 +18,25 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Where nvidia is the daemon's default runtime it runs all the same: a warning."""
     service = dockerfile_of(facts).service
     if service is None:
-        raise NotApplicable("only of a service of a compose file")
+        raise NotApplicable("only for services of a compose file")
     if service.fault is not None:
         return bad(
-            f"the service {service.name} is not started: {service.fault.what}",
+            f"the service {service.name} does not start: {service.fault.what}",
             Advice(f"{service.fault.source}: {service.fault.instead}"),
             evidence=(Evidence.at(service.fault.source, service.fault.what),),
         )
     need_cuda_inside(facts)
     builds = {value_or(one.build, "") for each in facts.environments.get() for one in each.frameworks.get()}
     if builds == {"cpu"}:
-        raise NotApplicable("its framework computes on the CPU")
+        raise NotApplicable("its framework uses the CPU")
     given = service.gpus.get()
     if given:
-        return ok(f"the service {service.name} is given GPUs by {given}")
+        return ok(f"the service {service.name} gets its GPUs by {given}")
     return bad(
-        f"the service {service.name} computes on GPUs and is given none",
-        Advice(f"below services: {service.name}: in {service.source.file}: {_LINES}"),
+        f"the service {service.name} needs a GPU but gets none",
+        Advice(f"add to service {service.name} in {service.source.file}: {_LINES}"),
         severity=Severity.WARNING,
-        evidence=(Evidence.at(service.source, f"{service.name} has no key that gives it a GPU"),),
+        evidence=(Evidence.at(service.source, f"{service.name} has no key for a GPU"),),
     )
 
 

@@ -15,22 +15,22 @@ from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
-    """What lies in the environment's lib folder is conda's; a newer one of the same name works."""
+    """What is in the environment's lib folder is conda's; a newer one of the same name works."""
     environment = environment_of(framework, facts)
     if environment.kind != "conda" or not is_wheel(framework, facts):
-        raise NotApplicable(f"{framework.label} is no wheel in a conda environment")
+        raise NotApplicable(f"{framework.label} is not a wheel in a conda environment")
     taken = [one for one in displaced(framework, facts) if _is_condas(one.path.get(), environment)]
     older = [one for one in taken if is_older(one, facts, matrix)]
     if not older:
-        return ok(f"no older library of conda's comes before those of {framework.label}")
+        return ok(f"no older conda library hides those of {framework.label}")
     one = older[0]
     loaded, own = map(dotted, both_releases(one, facts, matrix))
     packages = _packages(environment)
     return bad(
-        f"{framework.label}, a wheel, will load conda's {one.soname} {loaded} instead of its own {own}",
+        f"{framework.label} (a wheel) will load conda's {one.soname} {loaded} instead of its own {own}",
         Advice(
-            f"Remove conda's {' and '.join(packages) or 'CUDA packages'} from {environment.prefix}: the wheel brings"
-            " its own libraries."
+            f"Remove conda's {' and '.join(packages) or 'CUDA packages'} from "
+            f"{environment.prefix}: the wheel has its own libraries."
         ),
         evidence=tuple(Evidence(describe_resolution(one.way), file=one.path.get()) for one in older),
         explains=(Symptom("cublas-mismatch", framework.label), *import_symptoms(framework)),

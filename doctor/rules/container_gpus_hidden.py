@@ -12,9 +12,9 @@ from doctor.rules.shared.subjects import MACHINE
 
 _VARIABLE = "NVIDIA_VISIBLE_DEVICES"
 _HIDES = {
-    "": "an empty value is that of a container without GPUs",
-    "void": "void is a container without GPUs",
-    "none": "none brings the driver's files and no GPU",
+    "": "an empty value means no GPUs",
+    "void": "void means no GPUs",
+    "none": "none means the driver's files without a GPU",
 }
 
 
@@ -23,13 +23,13 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     given = dict(image_of(facts).gpu_env)
     need_cuda_inside(facts)
     if _VARIABLE not in given:
-        return ok(f"{_VARIABLE} is left to whoever starts a container")
+        return ok(f"{_VARIABLE} is set at the start of a container")
     value = given[_VARIABLE].strip()
     hides = _hides([name.strip() for name in value.split(",") if name.strip()])
     if hides is None:
         return ok(f"{_VARIABLE}={value}")
     return bad(
-        f"the image sets {_VARIABLE}={value}, which hides the GPUs wherever --gpus does not override it",
+        f"the image sets {_VARIABLE}={value}, which hides the GPUs unless --gpus overrides it",
         Advice(set_to(_VARIABLE, "all", facts)),
         severity=Severity.WARNING,
         evidence=(Evidence.at(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}: {_HIDES[hides]}"),),

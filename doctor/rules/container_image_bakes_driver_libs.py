@@ -23,14 +23,14 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return _in_dockerfile(facts.dockerfile.value)
     baked = _beside_injected(facts) if facts.machine.kind == "live" else _in_image(facts)
     if not baked:
-        return ok("no driver library of the image's own")
+        return ok("the image has no driver library")
     loads = facts.machine.kind == "live" and any(loading_library(facts, one.stem) == one for one in baked)
     return bad(
-        f"the image carries {baked[0].stem} {baked[0].release} of its own, where the GPU runtime puts the host's",
+        f"the image contains {baked[0].stem} {baked[0].release}, but the GPU runtime adds the host's",
         _remove(baked),
         severity=Severity.ERROR if loads else Severity.WARNING,
         evidence=tuple(
-            Evidence(f"release {one.release}" + (", the one that loads" if loads and one.loads else ""), file=one.path)
+            Evidence(f"release {one.release}" + (", the loaded one" if loads and one.loads else ""), file=one.path)
             for one in baked
         ),
         explains=(Symptom("driver-library-mismatch"),),
@@ -41,20 +41,22 @@ def _in_dockerfile(told: DockerfileFacts) -> Answer:
     """Its lines; what a base image or a script brings, only the image that is built shows."""
     if told.drivers:
         return bad(
-            f"{told.drivers[0].source} brings {told.drivers[0].what}, and the driver's libraries with it: they are the"
-            " host's, which the GPU runtime puts there",
+            (
+                f"{told.drivers[0].source} installs {told.drivers[0].what} with driver "
+                "libraries, but the GPU runtime adds the host's"
+            ),
             Advice("; ".join(f"{one.source}: {_without(one)}" for one in told.drivers)),
             severity=Severity.WARNING,
             evidence=tuple(Evidence.at(one.source, one.what) for one in told.drivers),
         )
     names = [one for one in told.unread if one.installs]
     if names:
-        return unknown(f"{names[0].source} {names[0].what}, which only the build knows")
-    return ok("no line brings a library of the driver")
+        return unknown(f"{names[0].source} {names[0].what}, known only at build time")
+    return ok("no line installs a driver library")
 
 
 def _without(one: DockerfileLine) -> str:
-    return f"write {one.instead} instead of {one.what}" if one.instead else f"leave {one.what} out"
+    return f"write {one.instead} instead of {one.what}" if one.instead else f"delete {one.what}"
 
 
 def _beside_injected(facts: Facts) -> tuple[DriverLibrary, ...]:
@@ -77,7 +79,7 @@ def _loaded(facts: Facts, found: tuple[DriverLibrary, ...]) -> DriverRelease | N
 def _in_image(facts: Facts) -> tuple[DriverLibrary, ...]:
     modules = value_or(facts.driver.module_files, ())
     if modules or isinstance(facts.system.kernel, Seen):
-        raise NotApplicable("an image with a kernel has a driver of its own")
+        raise NotApplicable("an image with a kernel has its own driver")
     return _system_libraries(facts)
 
 

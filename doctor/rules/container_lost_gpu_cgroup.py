@@ -12,26 +12,23 @@ from doctor.rules.shared.subjects import MACHINE, need_container
 
 _UNKNOWN_ERROR = 999  # NVML_ERROR_UNKNOWN, nvml.h
 _LASTING = (
-    "Create the container anew. So that it lasts: give it the GPUs through CDI, or name their nodes with --device, or "
-    "let Docker use cgroupfs ('exec-opts': ['native.cgroupdriver=cgroupfs'] in /etc/docker/daemon.json)."
+    "Create the container again. To prevent this: pass the GPUs through CDI, or name their nodes with --device, "
+    "or let Docker use cgroupfs ('exec-opts': ['native.cgroupdriver=cgroupfs'] in /etc/docker/daemon.json)."
 )
 
 
 _BY_KIND = {
     "lxc": (
-        "The container's control group does not let the GPU's nodes: the major number of nvidia-uvm changes from start "
-        "to start. On the host 'ls -l /dev/nvidia*' shows the numbers: have a line 'lxc.cgroup2.devices.allow: c "
-        "NUMBER:* rwm' for each in the container's configuration (Proxmox: /etc/pve/lxc/ID.conf), and restart it. LXD "
-        "and Incus see to it themselves: 'lxc config device add CONTAINER gpu gpu'."
+        "The container's control group does not allow the GPU's nodes: the major number of nvidia-uvm can change at "
+        "each boot. On the host 'ls -l /dev/nvidia*' shows the numbers. For each, add the line "
+        "'lxc.cgroup2.devices.allow: c NUMBER:* rwm' to the container's configuration (Proxmox: /etc/pve/lxc/ID.conf), "
+        "then restart it. LXD and Incus do this themselves: 'lxc config device add CONTAINER gpu gpu'."
     ),
     "kubernetes": (
-        "Delete the pod, so that it is created anew. So that it lasts: let the node's container runtime give GPUs by "
-        "CDI (GPU operator: cdi.enabled=true and cdi.default=true)."
+        "Delete the pod: it is then created again. To prevent this: let the node's container "
+        "runtime use CDI (GPU operator: cdi.enabled=true and cdi.default=true)."
     ),
-    "podman": (
-        "Create the container anew. So that it lasts: give it the GPUs by CDI: 'podman run --device "
-        "nvidia.com/gpu=all'."
-    ),
+    "podman": ("Create the container again. To prevent this, use CDI: 'podman run --device nvidia.com/gpu=all'."),
 }
 
 
@@ -44,14 +41,14 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     need_container(facts)
     nodes = facts.driver.nodes.get()
     if nvml_code(facts) != _UNKNOWN_ERROR or not nodes:
-        return ok("NVML does not complain of it")
+        return ok("NVML does not report it")
     return bad(
-        "this container has the GPU's nodes, but may no longer use them",
+        "this container has the GPU's device nodes, but may no longer use them",
         Advice(_BY_KIND.get(container(facts), _LASTING)),
         evidence=(
             *nvml_evidence(facts),
             Evidence.of(facts.system.container, container(facts)),
-            Evidence.of(facts.driver.nodes, f"{len(nodes)} nodes of the driver are there"),
+            Evidence.of(facts.driver.nodes, f"{len(nodes)} driver nodes exist"),
         ),
         explains=(Symptom("device-permissions"), Symptom("no-device-nodes")),
     )

@@ -32,7 +32,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     base = _base(facts)
     asked = requirements(given)
     if not asked and base is None:
-        raise NotApplicable("the image requires nothing of driver and GPU")
+        raise NotApplicable("the image has no requirement for driver or GPU")
     if is_off(given):
         return ok(f"{_DISABLE} turns its requirements off")
     gpus: tuple[Gpu | None, ...] = value_or(facts.gpus, ()) if "gpus" in facts.assumed else ()
@@ -44,7 +44,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
                 return _refused(name, given[name], found, facts, matrix)
             open_ones += [one.why for one in found.decides]
     if not facts.assumed:
-        raise NotApplicable("--assume-driver and --assume-gpu say where it shall run")
+        raise NotApplicable("give the target with --assume-driver and --assume-gpu")
     if base is not None:
         return _on_base(base, gpus, facts, matrix)
     return unknown(open_ones[0]) if open_ones else ok(f"{', '.join(asked)}: met")
@@ -59,17 +59,17 @@ def _on_gpu(value: str, gpu: Gpu | None, facts: Facts) -> Outcome:
     found = [evaluate(value, _values(gpu, brand, facts)) for brand in known]
     if len({one.holds for one in found}) == 1:
         return found[0]
-    return Outcome(None, (Condition(value, None, f"whether its brand is {' or '.join(known)} is in no row"),))
+    return Outcome(None, (Condition(value, None, f"unknown: is its brand {' or '.join(known)}?"),))
 
 
 def _values(gpu: Gpu | None, brand: str, facts: Facts) -> Values:
     def of(key: str) -> str:
         if key in {"driver", "cuda"}:
-            if "driver" not in facts.assumed:  # what lies in an image is not what it shall run on
-                raise UnseenError("no driver was named, --assume-driver does it")
+            if "driver" not in facts.assumed:  # what is in an image is not what it shall run on
+                raise UnseenError("the driver is unknown: give it with --assume-driver")
             return str(facts.driver.release.get() if key == "driver" else facts.driver.cuda.get())
         if gpu is None:
-            raise UnseenError("no GPU was named, --assume-gpu does it")
+            raise UnseenError("the GPU is unknown: give it with --assume-gpu")
         return str(gpu.capability.get()) if key == "arch" else brand or brands(value_or(gpu.name, ""))[0]
 
     return of
@@ -81,7 +81,10 @@ def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix
     if not found.decides:
         release = _release(value)
         return bad(
-            f"containers of this image do not start: NVIDIA's runtime reads {name}, and {value[:40]!r} is no release",
+            (
+                "containers of this image do not start: NVIDIA's runtime reads "
+                f"{name}, but {value[:40]!r} is not a version"
+            ),
             Advice(set_to(_REQUIRE, f"cuda>={release}", facts) if release else _TURN_OFF),
             evidence=(seen,),
         )
@@ -90,13 +93,13 @@ def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix
         line = re.sub(r" *(<=|>=|!=|=|<|>) *", r"\1", value)
         return bad(
             f"containers of this image do not start: in {name}, {failed[0].why}",
-            Advice(set_to(name, f'"{line}"', facts) if line != value else f"Mend {name}."),
+            Advice(set_to(name, f'"{line}"', facts) if line != value else f"Correct {name}."),
             evidence=(seen,),
         )
     wanted = " and ".join(one.text for one in failed)
-    told = f"{name}={value[:40]} stands for {wanted}" if name == LEGACY else f"{name} asks for {wanted}"
+    told = f"{name}={value[:40]} means {wanted}" if name == LEGACY else f"{name} requires {wanted}"
     return bad(
-        f"containers of this image do not start there: {told}, and {failed[0].why}",
+        f"containers of this image do not start there: {told}, but {failed[0].why}",
         *_needs(wanted, matrix),
         evidence=(seen, *(Evidence(one.why, label="assumed") for one in failed)),
     )
@@ -106,10 +109,10 @@ def _needs(wanted: str, matrix: Matrix) -> tuple[Need, ...]:
     found = re.fullmatch(r"cuda>=(\d+\.\d+)(?:\.\d+)*", wanted)
     rows = matrix.rows("driver", "branches") if found else ()
     fit = [one.branch for one in rows if one.cuda_max and found and one.cuda_max >= CudaVersion.parse(found[1])]
-    do = f"install driver >={min(fit)}, which runs CUDA {found[1]}" if found and fit else f"bring about {wanted}"
+    do = f"install driver {min(fit)} or newer, for CUDA {found[1]}" if found and fit else f"meet {wanted}"
     return (
-        Advice(f"On the machine that runs it: {do}."),
-        Advice(f"Where that is too strict, do without it. {_TURN_OFF}"),
+        Advice(f"On the host: {do}."),
+        Advice(f"If the requirement is too strict, turn it off. {_TURN_OFF}"),
     )
 
 
@@ -132,20 +135,20 @@ def _on_base(base: DockerfileBase, gpus: tuple[Gpu | None, ...], facts: Facts, m
     """Its driver branches for other GPUs than GeForce are in no row."""
     cuda = CudaVersion.parse(".".join(base.release.split(".")[:2]))
     if "driver" not in facts.assumed:
-        raise NotApplicable(f"{base.image} requires cuda>={cuda}: --assume-driver names the driver")
+        raise NotApplicable(f"{base.image} requires cuda>={cuda}: give the driver with --assume-driver")
     found = evaluate(f"cuda>={cuda}", _values(None, "", facts))
     if found.holds:
         return ok(f"{base.image} requires cuda>={cuda}: met")
     names = [value_or(gpu.name, "") for gpu in gpus if gpu is not None]
     is_listed = cuda < _WITHOUT_GEFORCE or not any(set(brands(name)) <= _CONSUMER for name in names)
     if found.holds is None or is_listed:
-        return unknown(f"{base.image} requires cuda>={cuda}, or branches of the driver that are in no row")
+        return unknown(f"{base.image} requires cuda>={cuda}, or driver branches that are unknown")
     return bad(
-        f"containers of this image do not start there: {base.image} requires cuda>={cuda}, and {found.decides[0].why}",
+        f"containers of this image do not start there: {base.image} requires cuda>={cuda}, but {found.decides[0].why}",
         *_needs(f"cuda>={cuda}", matrix),
         evidence=(
             Evidence.at(base.source, f"FROM {base.image}, which sets NVIDIA_REQUIRE_CUDA"),
-            Evidence(f"{found.decides[0].why}; the branches it takes besides are not for {names[0]}", label="assumed"),
+            Evidence(f"{found.decides[0].why}; its other accepted branches are not for {names[0]}", label="assumed"),
         ),
     )
 

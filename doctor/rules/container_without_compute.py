@@ -26,15 +26,17 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if strange:
         line = ",".join(sorted((names & _KNOWN) | {"compute", "utility"}))
         return bad(
-            f"the image asks for {_VARIABLE}={value}: {strange[0]!r} is no capability, and its containers do not start",
+            f"the image sets {_VARIABLE}={value}: {strange[0]!r} is not a capability, so its containers do not start",
             Advice(set_to(_VARIABLE, line, facts)),
             evidence=(Evidence.at(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
         )
     if not names or names & _ENOUGH:
-        return ok(f"{_VARIABLE}={value} brings libcuda" if names else f"{_VARIABLE} is not set, which brings libcuda")
+        return ok(
+            f"{_VARIABLE}={value} includes libcuda" if names else (f"{_VARIABLE} is not set, so containers get libcuda")
+        )
     line = ",".join(sorted(names | {"compute", "utility"}))
     return bad(
-        f"the image asks for {_VARIABLE}={value}: without compute its containers get no libcuda",
+        f"the image sets {_VARIABLE}={value}: without compute, its containers get no libcuda",
         Advice(set_to(_VARIABLE, line, facts)),
         evidence=(Evidence.at(said_by(_VARIABLE, facts), f"{_VARIABLE}={value}"),),
     )

@@ -28,7 +28,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     need_container(facts)
     need_gpu(facts)
     if value_or(facts.system.jetson, ""):
-        raise NotApplicable("a Jetson's containers take the GPU from the host's files")
+        raise NotApplicable("a Jetson's containers use the host's files")
     absent = _absent(facts)
     if not absent:
         return ok("the container has the driver's nodes and libraries")
@@ -56,8 +56,8 @@ def _evidence(facts: Facts, absent: str) -> tuple[Evidence, ...]:
     return (
         Evidence.of(facts.system.container, container(facts)),
         *(Evidence.of(facts.pci, f"{card.label} of the host") for card in value_or(facts.pci, ())[:1]),
-        *((Evidence.of(nodes, "no node of the driver"),) if isinstance(nodes, Seen) and not nodes.value else ()),
-        *((Evidence.of(facts.driver.libraries, "no libcuda is found"),) if "lib" in absent else ()),
+        *((Evidence.of(nodes, "no driver node"),) if isinstance(nodes, Seen) and not nodes.value else ()),
+        *((Evidence.of(facts.driver.libraries, "libcuda was not found"),) if "lib" in absent else ()),
         *(Evidence(f"{name}={value}", label="environment") for name, value in settings),
     )
 

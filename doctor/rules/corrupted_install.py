@@ -35,7 +35,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         return _half(half, environment)
     incomplete = environment.incomplete.get()
     if not incomplete:
-        return ok("the libraries and modules that its frameworks and NVIDIA's wheels list are all there")
+        return ok("all libraries and modules of its frameworks and NVIDIA wheels exist")
     copies = _copies(environment, facts)
     both = (*incomplete, *map(_as_package, copies))
     found = sorted(both, key=lambda one: not _is_used(one, environment, facts))
@@ -59,7 +59,7 @@ def _half(found: tuple[HalfInstalled, ...], environment: Environment) -> Answer:
     riders = [each for each in _frameworks(environment) if traits_of(each.package).runs_on in names]
     places = tuple(path for each in found for path in each.paths)
     return bad(
-        f"{one.distribution} is half installed and cannot be imported: pip was interrupted",
+        f"{one.distribution} is only partly installed and cannot be imported: pip was interrupted",
         InstallPackage(
             one.distribution,
             f"=={release}" if release else "",
@@ -67,9 +67,7 @@ def _half(found: tuple[HalfInstalled, ...], environment: Environment) -> Answer:
             build,
             reinstall=bool(release) and not build,
         ),
-        evidence=tuple(
-            Evidence(f"no dist-info belongs to it: pip does not list {one.module}", path) for path in places
-        ),
+        evidence=tuple(Evidence(f"it has no dist-info: pip does not list {one.module}", path) for path in places),
         explains=(
             *(Symptom(code, each.label) for each in riders for code in _OF_A_RIDER),
             *(symptom for each in riders for symptom in import_symptoms(each)),
@@ -97,13 +95,19 @@ def _as_package(copy: CudnnCopy) -> Incomplete:
 
 def _words(one: Incomplete) -> str:
     first, more = posixpath.basename(one.paths[0]), len(one.paths) - 1
-    what = f"{first} of its own is {'missing' if one.missing else 'cut short'}"
-    return f"{one.distribution} {one.version} is not whole: {what}{f', and {more} more' if more else ''}"
+    what = f"its {first} is {'missing' if one.missing else 'cut short'}"
+    return f"{one.distribution} {one.version} is damaged: {what}{f', and {more} more' if more else ''}"
 
 
 def _more(found: list[Incomplete]) -> str:
     others = [one.distribution for one in found[1:]]
-    return f"; nor is {others[0]}" if len(others) == 1 else f"; nor are {len(others)} more packages" if others else ""
+    return (
+        f"; so is {others[0]}"
+        if len(others) == 1
+        else (f"; {len(others)} more packages are damaged too")
+        if others
+        else ""
+    )
 
 
 def _is_used(one: Incomplete, environment: Environment, facts: Facts) -> bool:
@@ -126,7 +130,7 @@ def _told(environment: Environment, facts: Facts) -> tuple[Prediction, ...]:
 
 
 def _need(found: list[Incomplete], environment: Environment) -> Need:
-    """All files of these very releases anew."""
+    """All files of these very releases again."""
     if len(found) > 1:
         return ChangePackages(tuple(f"{one.distribution}=={one.version}" for one in found), environment.interpreter)
     one = found[0]
@@ -146,9 +150,9 @@ def _frameworks(environment: Environment) -> tuple[Framework, ...]:
 def _evidence(found: list[Incomplete], source: str | Place) -> Iterator[Evidence]:
     for one in found:
         for path in one.missing[:_SHOWN]:
-            yield Evidence.at(source, f"{one.distribution} lists {path}, which is not there")
+            yield Evidence.at(source, f"{one.distribution} lists {path}, which is missing")
         for path in one.damaged[:_SHOWN]:
-            yield Evidence("it ends before what its own headers speak of", file=path)
+            yield Evidence("it is shorter than its headers say", file=path)
 
 
 def _symptoms(found: list[Incomplete], environment: Environment, facts: Facts) -> Iterator[Symptom]:

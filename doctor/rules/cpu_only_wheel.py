@@ -34,17 +34,17 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not image:
         need_where(facts, "gpus")
     if value_or(facts.system.family, "") == "macos":
-        raise NotApplicable("no framework is published with CUDA for macOS: a CPU build is all there is")
+        raise NotApplicable("no framework has a CUDA build for macOS, only CPU builds")
     if traits_of(framework.package).runs_on:
-        raise NotApplicable(f"{framework.package} runs on the CUDA of {traits_of(framework.package).runs_on}")
+        raise NotApplicable(f"{framework.package} uses the CUDA of {traits_of(framework.package).runs_on}")
     if isinstance(framework.cuda, Seen) or framework.build.get() != "cpu":
         return ok(f"{framework.label} is a GPU build")
     plugin = _plugin(framework, facts)
     if plugin:
-        return ok(f"{plugin} brings its GPU code")
+        return ok(f"{plugin} has its GPU code")
     user = _user(framework, facts)
     if user:
-        return ok(f"{user} asks for it, and runs it on the CPU")
+        return ok(f"{user} requires it and runs it on the CPU")
     return _on_cuda_image(framework, image) if image else _bad(framework, facts, matrix)
 
 
@@ -60,7 +60,7 @@ def _on_cuda_image(framework: Framework, image: str) -> Answer:
     """Nobody needs that image for a CPU build: one of the two is a mistake."""
     return bad(
         f"{framework.label} is a CPU build: it does not use the CUDA of {image}",
-        Advice(f"{framework.pinned_at}: take the build for CUDA, or start from an image without CUDA"),
+        Advice(f"{framework.pinned_at}: use the CUDA build, or an image without CUDA"),
         severity=Severity.WARNING,
         evidence=(Evidence.of(framework.build, "built for the CPU only"),),
     )
@@ -105,7 +105,7 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _symptoms(framework: Framework, facts: Facts, rows: tuple[FrameworkRow, ...]) -> Iterator[Symptom]:
-    """What was compiled for a build with GPU code lacks that build's libraries; what comes anew with it fits then.
+    """What was compiled for a build with GPU code lacks that build's libraries; what comes again with it fits then.
 
     So does what runs on it, where the build that is proposed is of the release that it asks for: a remedy of its own
     would bring it for the release that goes.
@@ -170,13 +170,11 @@ def _takes(row: FrameworkRow, majors: frozenset[int], matrix: Matrix) -> bool:
 
 def _by_hand(framework: Framework, facts: Facts, is_beside: bool) -> tuple[Need, ...]:
     if is_beside:
-        text = (
-            f"Make an environment of its own for {framework.package}: no build of it is known that goes with the rest"
-        )
+        text = f"Create a separate environment for {framework.package}: no build is known that fits the other packages"
         return (Advice(f"{text}."),)
     packages = [one for one in gpu_packages(framework.package) if one != framework.package]
     if not packages:
-        return (Advice(f"no build of {framework.package} is known that runs on this GPU and driver"),)
+        return (Advice(f"no build of {framework.package} is known for this GPU and driver"),)
     return (cuda_need_of(packages[0], framework, facts),)
 
 

@@ -32,8 +32,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             return _bad(framework, said, (main, lt), facts)
     if link and isinstance(link.intended, Seen) and is_older(link, facts, matrix):
         loaded, own = map(dotted, both_releases(link, facts, matrix))
-        return _bad(framework, f"nvJitLink {loaded} where its own is {own}", (link,), facts)
-    return ok(f"what {framework.label} loads of cuBLAS and nvJitLink is of one release")
+        return _bad(framework, f"nvJitLink {loaded} instead of its own {own}", (link,), facts)
+    return ok(f"the cuBLAS and nvJitLink that {framework.label} loads have one version")
 
 
 def _named(start: str, found: dict[str, Prediction]) -> Prediction | None:
@@ -44,8 +44,7 @@ def _bad(framework: Framework, said: str, parts: tuple[Prediction, ...], facts: 
     stray = next((one for one in parts if one.intended != one.path), parts[-1])
     return bad(
         f"{framework.label} will load {said}: undefined symbols",
-        out_of_variable(stray)
-        or Advice(f"Take {stray.path.get()} out of the search ({describe_resolution(stray.way)})."),
+        out_of_variable(stray) or Advice(f"Delete or move {stray.path.get()} ({describe_resolution(stray.way)})."),
         evidence=tuple(Evidence(describe_resolution(one.way), file=one.path.get()) for one in parts),
         explains=import_symptoms(framework),
     )

@@ -10,21 +10,21 @@ from doctor.rules.shared.conditions import CUDA_UNKNOWN, cuda_start, cuda_start_
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 
-_ADVICE = "look into the kernel log ('sudo dmesg | grep -i nvrm'), then restart"
+_ADVICE = "read the kernel log ('sudo dmesg | grep -i nvrm'), then reboot"
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Whatever cuInit answers, with its number and meaning; what makes it do so explains it, where a rule sees that."""
     start = cuda_start(facts)
     if start.state == "ok" or start.code == CUDA_UNKNOWN:
-        return ok("CUDA starts, or answers with an error that has a rule of its own")
+        return ok("CUDA starts, or returns an error with its own rule")
     from compat.status import status_row  # late: only a finding needs its rows
 
     row = status_row("cuda", start.code, matrix) if start.code else None
-    what = f"answers error {start.code} when it starts: {row.meaning if row else start.error}"
+    what = f"returns error {start.code} at its start: {row.meaning if row else start.error}"
     advice = row.advice if row and row.advice else _ADVICE
     return bad(
-        f"NVML works, and CUDA {what if start.code else f'does not start: {start.error}'}",
+        f"NVML works, but CUDA {what if start.code else f'does not start: {start.error}'}",
         Advice(f"{advice[0].upper()}{advice[1:]}."),
         evidence=cuda_start_evidence(facts),
     )

@@ -20,9 +20,11 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"the headers are in {toolkit.path}")
     named = {value_or(name.leads_to, "") for name in value_or(facts.toolkit.names, ())} - {""}
     if toolkit.path not in named and toolkit.kind in {"conda", "wheels"}:
-        raise NotApplicable(f"no variable, link or PATH entry leads to {toolkit.label}: it compiles nothing unasked")
+        raise NotApplicable(
+            f"no variable, symlink or PATH entry points to {toolkit.label}, so it is not used by default"
+        )
     return bad(
-        f"{toolkit.label} has nvcc, but no cuda_runtime.h: nothing can be compiled with it",
+        f"{toolkit.label} has nvcc but no cuda_runtime.h: it cannot compile",
         _need(toolkit),
         severity=Severity.WARNING,
         evidence=(

@@ -24,14 +24,12 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         for one in found:
             if one.outcome is Outcome.UNREAD:
                 one.path.get()  # it may be damaged
-        return ok(f"no library of CUDA that {framework.label} opens is damaged")
+        return ok(f"no CUDA library of {framework.label} is damaged")
     more = f", and {len(damaged) - 1} more" if len(damaged) > 1 else ""
     return bad(
         f"{framework.label} opens {damaged[0].damaged}, which is damaged{more}",
         *_needs(damaged, framework, facts, matrix),
-        evidence=tuple(
-            Evidence("its headers cannot be read as a loader reads them", file=one.damaged) for one in damaged
-        ),
+        evidence=tuple(Evidence("the loader cannot read its headers", file=one.damaged) for one in damaged),
         explains=(
             *(Symptom(code, framework.label) for code in ("nvrtc-missing", "tf-cannot-dlopen-gpu-libs")),
             *import_symptoms(framework),
@@ -40,7 +38,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _needs(damaged: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
-    """A stray file is kept out; else what put it there puts it there anew."""
+    """A stray file is kept out; else what put it there puts it there again."""
     one, environment = damaged[0], environment_of(framework, facts)
     own = isinstance(one.intended, Seen) and one.intended.value == one.damaged
     # a loop of links is what the framework intends, and has no real path that could be compared
@@ -51,7 +49,7 @@ def _needs(damaged: tuple[Prediction, ...], framework: Framework, facts: Facts, 
     if one.damaged.startswith(f"{framework.path}/"):
         return (InstallPackage(framework.package, f"=={framework.version}", environment.interpreter, reinstall=True),)
     if not own:
-        return (Advice(f"Install what {one.damaged} belongs to anew."),)
+        return (Advice(f"Reinstall the package of {one.damaged}."),)
     pinned = {each.name: f"{each.name}=={each.version}" for each in installed(environment)}
     return tuple(
         need._replace(install=tuple(pinned.get(name, name) for name in need.install))

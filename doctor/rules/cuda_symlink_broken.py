@@ -25,15 +25,15 @@ def _asked(facts: Facts) -> Iterator[ToolkitName]:
 def check(name: ToolkitName, facts: Facts, matrix: Matrix) -> Answer:
     """Whether the name leads to a toolkit; one that could not be followed stays unknown."""
     if not name.missing:
-        return ok(f"{name.name} leads to {name.leads_to.get()}")
+        return ok(f"{name.name} points to {name.leads_to.get()}")
     if not facts.machine.is_running and re.search(_SHORT_NAME, name.value):
-        raise UnseenError(f"{name.value} has a short name in it, which only the running Windows follows")
+        raise UnseenError(f"{name.value} contains a short (8.3) name, which only a running Windows can resolve")
     return bad(
-        getattr(name.leads_to, "why", f"{name.name} leads nowhere"),
+        getattr(name.leads_to, "why", f"{name.name} points to a path that does not exist"),
         *_needs(name, facts),
         severity=Severity.WARNING,
         evidence=(
-            Evidence.at(name.place, f"names {name.value}", name.name),
+            Evidence.at(name.place, f"is {name.value}", name.name),
             Evidence(_present(facts), label="directories"),
         ),
     )
@@ -71,4 +71,4 @@ def _best(facts: Facts) -> Toolkit | None:
     return by_path or max(able, key=lambda one: one.cuda.get(), default=None)
 
 
-RULE = Rule(Subjects("name of a CUDA toolkit", _asked), check, blocks_verdict=False)
+RULE = Rule(Subjects("path or variable for a CUDA toolkit", _asked), check, blocks_verdict=False)

@@ -44,22 +44,22 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return _runtime(facts)
     first = setting.value.split(",")[0].strip()
     if first.startswith("MIG-"):
-        raise NotApplicable("it names MIG instances: mig-misconfigured looks at them")
+        raise NotApplicable("it names MIG instances: see mig-misconfigured")
     if not _may_name(first) and without_gpus(facts):
         return bad(
-            f"{without_gpus(facts)} gave this job no GPU, and says so: {_NAME}={setting.value}",
+            f"{without_gpus(facts)} gave this job no GPU: {_NAME}={setting.value}",
             ask_for_gpus(),
             evidence=_evidence(setting),
             explains=(Symptom("device-permissions"),),
         )
     if not _may_name(first):
-        return _hidden(setting, f"{first!r} names no GPU" if first else "it is empty")
+        return _hidden(setting, f"{first!r} is not a GPU" if first else "it is empty")
     if setting.value.strip() == "0" and not isinstance(facts.gpus, Seen):
         return ok("it names the first GPU")  # there is one, though NVML did not count
     chosen = _chosen(setting.value, facts.gpus.get())
     if not chosen.visible:
         return _hidden(setting, chosen.wrong)
-    return _partly(setting, chosen) if chosen.wrong else ok(f"{_NAME}={setting.value} names GPUs that are there")
+    return _partly(setting, chosen) if chosen.wrong else ok(f"{_NAME}={setting.value} names existing GPUs")
 
 
 def _may_name(entry: str) -> bool:
@@ -83,7 +83,7 @@ def _chosen(value: str, gpus: tuple[Gpu, ...]) -> Chosen:
     for entry in entries:
         numbers = _named(entry, gpus, by_uuid=by_uuid)
         if len(numbers) != 1:
-            why = "several GPUs begin like that" if numbers else _none_of(len(gpus))
+            why = "several GPUs have this prefix" if numbers else _none_of(len(gpus))
             return Chosen(tuple(visible), f"{entry!r}: {why}")
         if numbers[0] in visible:
             return Chosen((), f"{entry!r}: the same GPU twice empties the list")
@@ -92,7 +92,7 @@ def _chosen(value: str, gpus: tuple[Gpu, ...]) -> Chosen:
 
 
 def _none_of(gpus: int) -> str:
-    return "it is not the one GPU of this machine" if gpus == 1 else f"it is none of the {gpus} GPUs of this machine"
+    return "this machine has only one GPU" if gpus == 1 else f"this machine has only {gpus} GPUs"
 
 
 def _named(entry: str, gpus: tuple[Gpu, ...], *, by_uuid: bool) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ def _hidden(setting: Variable, why: str) -> Answer:
 
 def _partly(setting: Variable, chosen: Chosen) -> Answer:
     return bad(
-        f"{_NAME} shows {len(chosen.visible)} of the GPUs it lists, then ends at {chosen.wrong}",
+        f"{_NAME} shows {len(chosen.visible)} of its GPUs and stops at {chosen.wrong}",
         _unset(setting),
         severity=Severity.WARNING,
         evidence=_evidence(setting),
@@ -131,7 +131,7 @@ def _runtime(facts: Facts) -> Answer:
     if value is None or value.strip() not in _HIDING or value_or(facts.gpus, ()):
         return ok(f"{_NAME} is not set")
     return bad(
-        f"{_RUNTIME}={value!r} keeps every GPU out of this container",
+        f"{_RUNTIME}={value!r} hides every GPU from this container",
         GiveGpus(container(facts)),
         evidence=(Evidence(f"{_RUNTIME}={value}", label="environment"),),
     )

@@ -20,11 +20,13 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     copies = tuple(copy for copy in searched(facts) if isinstance(copy.version, Seen) and part_names(copy))
     pair = _pair(copies, facts)
     if pair is None:
-        return ok("no name of a cuDNN library leads to two releases on the search path")
+        return ok("each cuDNN library has one version on the search path")
     first, second = pair
     return bad(
-        f"cuDNN {first.version.get()} in {first.path} and {second.version.get()} in {second.path} are on one search "
-        "path: a process may take either, or parts of both",
+        (
+            f"cuDNN {first.version.get()} in {first.path} and {second.version.get()} in {second.path} "
+            "are on one search path: a process may load either, or parts of both"
+        ),
         *_needs(pair, facts),
         severity=Severity.WARNING,
         evidence=tuple(Evidence(copy.label, label=variable_of(copy, facts) or "the loader's path") for copy in pair),

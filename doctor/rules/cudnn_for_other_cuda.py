@@ -28,9 +28,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     need_own_cuda(framework)
     asked = main_predictions(framework, facts)
     if not any(isinstance(one.path, Seen) for one in asked):
-        raise NotApplicable(f"{framework.label} is not known to load a cuDNN")
+        raise NotApplicable(f"{framework.label} is not known to use cuDNN")
     if any(one.variable not in {"", _PATH} and not one.is_as_intended for one in asked):
-        raise NotApplicable("a variable puts it first: ld-library-path-shadowing")
+        raise NotApplicable("a variable puts it first: see ld-library-path-shadowing")
     copy, cuda = loaded_copy(framework, facts), cuda_of(framework, facts, matrix)
     theirs = copy.cuda_major.get()
     if theirs == cuda.value.major:

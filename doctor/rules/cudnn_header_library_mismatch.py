@@ -18,14 +18,16 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     if not copy.parts.get():
         return _alone(copy, facts)
     if isinstance(copy.header_version, Unseen):
-        raise NotApplicable(f"no header that could be read belongs to {copy.path}")
+        raise NotApplicable(f"no readable header belongs to {copy.path}")
     header, library = copy.header_version.value, copy.version.get()
     if header.agrees_with(library):
         return ok(f"header and libraries are both cuDNN {header}")
     path = value_or(copy.header_path, "the header")
     return bad(
-        f"{path} is of cuDNN {header}, the libraries in {copy.path} are {library}: "
-        "what is built here will be refused, or fail, when it runs",
+        (
+            f"{path} is the header of cuDNN {header}, but the libraries in {copy.path} "
+            f"are {library}: programs built here will fail"
+        ),
         reinstall_need(copy, facts),
         severity=Severity.WARNING,
         evidence=(
@@ -38,10 +40,10 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
 def _alone(copy: CudnnCopy, facts: Facts) -> Answer:
     """The compiler takes the header wherever it lies, the linker the first copy on its path (gcc(1), -I and -L)."""
     if copy.environment or not any(isinstance(one.nvcc, Seen) for one in facts.toolkit.toolkits.get()):
-        raise NotApplicable(f"only a header lies in {copy.path}, and nothing here is built with it")
+        raise NotApplicable(f"{copy.path} has only a header, which no build here uses")
     pair = next((one for one in searched(facts) if value_or(one.parts, ()) and not variable_of(one, facts)), None)
     if pair is None:
-        raise NotApplicable(f"only a header lies in {copy.path}, and no library is searched")
+        raise NotApplicable(f"{copy.path} has only a header, and no library is searched")
     header, library = copy.header_version.get(), pair.version.get()
     if header.agrees_with(library):
         return ok(f"the header in {copy.path} is of the cuDNN {library} that the linker takes")

@@ -57,7 +57,7 @@ def _damage(copy: CudnnCopy) -> Iterator[str]:
         yield f"{text} is damaged"
     for part in copy.parts.get():
         if not part.readable:
-            yield f"{part.path} may not be read by this user"
+            yield f"{part.path} is not readable for this user"
 
 
 def _load(copy: CudnnCopy, facts: Facts) -> Iterator[Evidence]:

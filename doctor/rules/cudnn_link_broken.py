@@ -19,7 +19,7 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     """The probe has followed every link; what it could not follow to its end is broken."""
     links = copy.broken_links.get()
     if not links:
-        return ok(f"every link in {copy.path} leads to a library of its release")
+        return ok(f"every symlink in {copy.path} points to a library of its version")
     first, more = links[0], f", and {len(links) - 1} more" if len(links) > 1 else ""
     target = _right_target(first, copy) if len(links) == 1 else ""
     needs = (LinkTo(first.path, target),) if target else ()

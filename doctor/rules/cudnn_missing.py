@@ -29,14 +29,14 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if found:
         return ok(f"{framework.label} loads {found}")
     if any(one.outcome is Outcome.DAMAGED for one in asked):
-        raise NotApplicable("it is there and damaged: cudnn-install-incomplete")
+        raise NotApplicable("it exists but is damaged: see cudnn-install-incomplete")
     built = built_for(framework, facts, matrix)
     if any(one.missing and isinstance(one.intended, Seen) for one in asked):
-        raise NotApplicable("a wheel has it, out of reach: wheel-libs-not-on-loader-path")
+        raise NotApplicable("a wheel has it, outside the search path: see wheel-libs-not-on-loader-path")
     if _lies_astray(framework, facts):
-        raise NotApplicable("it lies where Windows does not search: windows-dll-path")
+        raise NotApplicable("Windows does not search its directory: see windows-dll-path")
     if _is_bundled(framework, facts, matrix):
-        raise NotApplicable(f"{framework.label} carries its cuDNN inside itself")
+        raise NotApplicable(f"{framework.label} contains its own cuDNN")
     candidates = _candidates(framework, built.value, facts)
     if not asked and facts.machine.kind == "dump":
         raise UnseenError("the text does not show every cuDNN, nor where the process searches")
@@ -44,7 +44,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         if not asked:
             need_to_ask(framework, facts)
         where = candidates[0].path if candidates else "a cuDNN"
-        raise UnseenError(f"whether {framework.label} finds {where} could not be told")
+        raise UnseenError(f"unknown: does {framework.label} find {where}?")
     return _bad(framework, built, candidates, facts, matrix)
 
 
@@ -83,10 +83,10 @@ def _bad(
     wanted = f"{pinned}{specifier}" if pinned else f"cuDNN {built.value.major} ({built.value.release} or newer)"
     near = () if pinned or finds_wheels(framework) else _lying_here(built.value, facts)
     both = dict.fromkeys((*elsewhere, *near))
-    lies = tuple(Evidence(f"{copy.label}: not where this process searches", file=copy.path) for copy in both)
-    fault = "the one that is here lies where it does not search" if near else "no copy of it is found"
+    lies = tuple(Evidence(f"{copy.label} is not on this process's search path", file=copy.path) for copy in both)
+    fault = "the installed one is not on its search path" if near else "it was not found"
     return bad(
-        f"{framework.label} needs {wanted}, and {fault}",
+        f"{framework.label} needs {wanted}, but {fault}",
         *(with_directories((copy.path,), facts) for copy in near),
         *right_copies(framework, built.value, facts, matrix),
         severity=Severity.ERROR if pinned or facts.machine.kind == "live" else Severity.WARNING,
@@ -129,7 +129,7 @@ def _need_use(framework: Framework, facts: Facts) -> None:
     if has_wheels(framework, facts) or "gpus" in facts.assumed:
         return
     if facts.machine.kind != "live" and not value_or(facts.toolkit.toolkits, ()):
-        raise NotApplicable(f"nothing here shows that {framework.label} is meant for a GPU")
+        raise NotApplicable(f"nothing shows that {framework.label} should use a GPU")
     if facts.machine.kind == "live" and facts.has_gpu is False and not is_for_gpus(framework.package):
         raise NotApplicable("no NVIDIA GPU on this machine")
 

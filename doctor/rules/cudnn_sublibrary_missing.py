@@ -44,7 +44,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if not predictions(framework, facts):
         built_for(framework, facts, matrix)
     if any(one.missing for one in main_predictions(framework, facts)):
-        raise NotApplicable("no cuDNN is found at all")
+        raise NotApplicable("no cuDNN was found")
     told = predictions(framework, facts)
     if is_lone_main(told, framework):
         return _without_parts(framework, told, facts, matrix)
@@ -54,9 +54,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     listed = tuple(name for name in lacking(copy, facts, matrix) if not _elsewhere(name, copy, facts))
     lacks = tuple(dict.fromkeys((*lost, *listed)))
     if not lacks:
-        return ok(f"every part of {copy.label} is found")
+        return ok(f"every part of {copy.label} was found")
     return bad(
-        f"{framework.label} will fail in cuDNN: {', '.join(lacks)} of {copy.label} cannot be found",
+        f"{framework.label} will fail in cuDNN: {', '.join(lacks)} of {copy.label} was not found",
         *_needs(framework, copy, facts),
         evidence=(
             Evidence(f"has no {', '.join(lacks)}", file=copy.path),
@@ -72,15 +72,17 @@ def _without_parts(framework: Framework, told: tuple[Prediction, ...], facts: Fa
     is_used = _is_used(framework, built.value, facts)
     lost = tuple(one for one in told if one.missing)
     if any(isinstance(one.intended, Seen) for one in lost):
-        raise NotApplicable("a wheel has them, out of reach: wheel-libs-not-on-loader-path")
+        raise NotApplicable("a wheel has them, outside the search path: see wheel-libs-not-on-loader-path")
     copies = tuple(copy for copy in facts.cudnn.get() if value_or(copy.parts, ()))
-    there = tuple(dict.fromkeys(str(value_or(copy.version, "of an unknown release")) for copy in copies))
+    there = tuple(dict.fromkeys(str(value_or(copy.version, "of unknown version")) for copy in copies))
     shared = tuple(one for one in copies if is_shared(one, framework, facts) and isinstance(one.version, Seen))
-    when = "" if is_used else " where a program asks for it"
-    beside = f"; there is cuDNN {', '.join(there)}" if there else ""
+    when = "" if is_used else " if a program needs it"
+    beside = f"; installed: cuDNN {', '.join(there)}" if there else ""
     return bad(
-        f"{framework.label} needs the parts of cuDNN {built.value.major}{when}, and {names_of(lost)} cannot be found"
-        f"{beside}",
+        (
+            f"{framework.label} needs the parts of cuDNN {built.value.major}{when}, "
+            f"but {names_of(lost)} was not found{beside}"
+        ),
         *(need for copy in shared[:1] for need in releases_made_for(copy, framework, facts, matrix)),
         *right_copies(framework, built.value, facts, matrix),
         severity=Severity.WARNING,  # a program may have opened them before

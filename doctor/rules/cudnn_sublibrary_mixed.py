@@ -35,7 +35,7 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     intruder = next(_intruders(copy, facts, matrix), None)
     if intruder is not None:
         return _bad_across(copy, *intruder, facts)
-    return ok(f"every part of {copy.label} that says its release is of one")
+    return ok(f"every part of {copy.label} has the same version")
 
 
 def _releases_by_major(copy: CudnnCopy) -> list[list[CudnnVersion]]:
@@ -47,7 +47,7 @@ def _releases_by_major(copy: CudnnCopy) -> list[list[CudnnVersion]]:
 def _bad_inside(copy: CudnnCopy, releases: list[CudnnVersion], facts: Facts) -> Answer:
     parts = [part for part in copy.parts.get() if value_or(part.version, releases[0]).major == releases[0].major]
     return bad(
-        f"{copy.path} holds parts of cuDNN {' and '.join(map(str, releases))}, which refuse to work together",
+        f"{copy.path} has parts of cuDNN {' and '.join(map(str, releases))}, which do not work together",
         reinstall_need(copy, facts),
         severity=severity_of(copy, facts),
         evidence=tuple(
@@ -97,7 +97,7 @@ def _bad_across(copy: CudnnCopy, other: CudnnCopy, part: CudnnPart, facts: Facts
     stray = move_aside_need(copy, facts) if is_of_windows(copy) else None
     needs = (*([stray] if stray else []), *([drop_from_path_need(other, variable, facts)] if variable else []))
     return bad(
-        f"a process that loads {copy.label} takes {part.name} of {part.version.get()} from {other.path}",
+        f"a process with {copy.label} would load {part.name} {part.version.get()} from {other.path}",
         *needs,
         reinstall_need(copy, facts),
         severity=severity_of(copy, facts),

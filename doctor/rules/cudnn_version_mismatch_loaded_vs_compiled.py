@@ -21,21 +21,21 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """A newer minor release of the same major serves, an older one does not; patch levels serve both ways."""
     built = built_for(framework, facts, matrix)
     if any(one.missing for one in main_predictions(framework, facts)):
-        raise NotApplicable("no cuDNN is found at all")
+        raise NotApplicable("no cuDNN was found")
     copy = loaded_copy(framework, facts)
     loaded = copy.version.get()
     if loaded.major != built.value.major:
-        raise NotApplicable(f"cuDNN {loaded} is of another major than the one it was built for")
+        raise NotApplicable(f"cuDNN {loaded} has another major version than the framework needs")
     if _minor(loaded) >= _minor(built.value):
         return ok(f"{framework.label}, built with cuDNN {built.value}, loads {loaded}")
     asked = prediction(framework, facts)
     return bad(
-        f"{_wants(framework, built.value)} and will load the older {loaded.release}",
+        f"{_wants(framework, built.value)} but will load the older {loaded.release}",
         *right_copies(framework, built.value, facts, matrix),
         evidence=(
-            Evidence.at(built.how, f"compiled against cuDNN {built.value}"),
+            Evidence.at(built.how, f"compiled for cuDNN {built.value}"),
             Evidence(f"cuDNN {loaded}, by its {how(copy.version)}", file=copy.path),
-            Evidence(f"{asked.soname} is taken from {asked.path.get()}", label=describe_resolution(asked.way)),
+            Evidence(f"{asked.soname} comes from {asked.path.get()}", label=describe_resolution(asked.way)),
         ),
         explains=conflict_of(framework, copy, facts, matrix),
     )
@@ -44,7 +44,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 def _wants(framework: Framework, built: CudnnVersion) -> str:
     if len(built) < _WITH_PATCH:
         return f"{framework.label} needs cuDNN {built} or newer"
-    return f"{framework.label} was compiled against cuDNN {built.release}"
+    return f"{framework.label} was compiled for cuDNN {built.release}"
 
 
 def _minor(version: CudnnVersion) -> tuple[int, ...]:

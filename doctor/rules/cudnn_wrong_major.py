@@ -33,9 +33,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return _judge_loaded(framework, built, facts, matrix)
     others = others_in_reach(framework, built.value, facts)
     if not others or not (any(one.missing for one in asked) or not asked):
-        raise NotApplicable("no copy of another major is in its place")
+        raise NotApplicable("no copy of another major version is in its place")
     what = ", ".join(str(copy.version.get()) for copy in others)
-    return _bad(framework, others[0], f"there is only cuDNN {what}", facts, matrix)
+    return _bad(framework, others[0], f"only cuDNN {what} is installed", facts, matrix)
 
 
 def _judge_loaded(framework: Framework, built: Seen[CudnnVersion], facts: Facts, matrix: Matrix) -> Answer:
@@ -80,7 +80,7 @@ def _another_way(framework: Framework, copy: CudnnCopy, facts: Facts, matrix: Ma
     """Where another framework of the environment requires the wheel that is there."""
     if not is_shared(copy, framework, facts):
         return ()
-    text = f"Put {framework.package} into an environment of its own: the frameworks beside it need another cuDNN."
+    text = f"Use a separate environment for {framework.package}: the other frameworks here need another cuDNN."
     return (*releases_made_for(copy, framework, facts, matrix), Advice(text))
 
 

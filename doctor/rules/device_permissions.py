@@ -16,9 +16,9 @@ _NO_PERMISSION = 4  # NVML_ERROR_NO_PERMISSION, nvml.h
 _GROUP_MAY = 0o060
 _EVERYBODY_MAY = 0o006
 _BY_SERVICE = (
-    "Its mode lets everybody, so something else closes it to this process: the control group of a service or job, or "
-    "SELinux. In a unit of systemd take out PrivateDevices=yes, or add DeviceAllow=/dev/nvidia* rw, and start it "
-    "anew; 'ausearch -m avc -ts recent', run as root, shows what SELinux refused."
+    "The file mode allows everybody, so something else denies access: the control group of a service or job, or "
+    "SELinux. In a systemd unit, delete PrivateDevices=yes or add DeviceAllow=/dev/nvidia* rw, then restart it. "
+    "'ausearch -m avc -ts recent' (as root) shows what SELinux refused."
 )
 
 
@@ -31,11 +31,11 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     need_linux(facts)
     closed = _closed(facts)
     if not closed and nvml_code(facts) != _NO_PERMISSION:
-        return ok("this user may open the nodes that CUDA needs")
+        return ok("this user can open the nodes that CUDA needs")
     user, what = value_or(facts.system.user, "this user"), closed[0].path if closed else "the device nodes"
     given = f": {without_gpus(facts)} gave this job no GPU" if _is_open_by_mode(closed) and without_gpus(facts) else ""
     return bad(
-        f"{user} may not open {what}{given}",
+        f"{user} has no permission to open {what}{given}",
         *_needs(facts, closed),
         evidence=(*(Evidence(_mode(node), file=node.path) for node in closed), *_user(facts), *nvml_evidence(facts)),
         explains=(Symptom("container-without-gpu-runtime"),),
@@ -48,10 +48,10 @@ def _closed(facts: Facts) -> tuple[DeviceNode, ...]:
     cards = [node for node in nodes if node.path.removeprefix("/dev/nvidia").isdigit()]
     shared = [node for node in nodes if node.path in {"/dev/nvidiactl", "/dev/nvidia-uvm"}]
     if not cards and not shared:
-        raise NotApplicable("no device node of the driver is there")
+        raise NotApplicable("the driver has no device node")
     untried = [node for node in (*shared, *cards) if isinstance(node.openable, Unseen)]
     if len(untried) == len(cards) + len(shared):
-        raise UnseenError(f"whether this user may open {untried[0].path}: {getattr(untried[0].openable, 'why', '')}")
+        raise UnseenError(f"unknown: may this user open {untried[0].path}? {getattr(untried[0].openable, 'why', '')}")
     shut = [node for node in shared if not value_or(node.openable, True)]
     if cards and not any(value_or(node.openable, True) for node in cards):
         shut += cards

@@ -15,7 +15,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """What a later RUN deletes stays in the layer before it."""
     left = tuple(dict.fromkeys(dockerfile_of(facts).caches))  # a line may leave them twice
     if not left:
-        return ok("no line leaves lists of packages or downloads behind")
+        return ok("no line leaves package lists or downloads")
     return bad(
         f"{left[0].source} leaves {left[0].what} in the image",
         Advice("; ".join(f"{one.source}: add {one.instead}" for one in left)),
@@ -24,4 +24,4 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     )
 
 
-RULE = Rule(MACHINE, check, never={Status.UNKNOWN: "its lines are all there"})
+RULE = Rule(MACHINE, check, never={Status.UNKNOWN: "all its lines were read"})

@@ -27,17 +27,17 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     rows = [(one, absent(one.package, one.versions, _MUSL, matrix)) for one in told.on_musl]
     found = [(one, row) for one, row in rows if row]
     if not found:
-        return ok("none of the packages that are installed on Alpine is known to have no wheels for musl")
+        return ok("every package on Alpine may have wheels for musl")
     if told.unread:
         line = told.unread[0]
-        return unknown(f"{line.source} {line.what}, which may bring another Python, of glibc")
+        return unknown(f"{line.source} {line.what}, which may install another Python, with glibc")
     (first, row), base = found[0], found[0][0].base
     return bad(
-        f"{first.source} installs {first.package} on Alpine: {row.summary}, so pip finds none",
+        f"{first.source} installs {first.package} on Alpine: {row.summary}, so pip finds no wheel",
         Advice(_with_glibc(base)),
         evidence=(
             *(Evidence.at(one.source, f"{one.package}: {row.summary}") for one, row in found),
-            Evidence.at(base.source, f"FROM {base.image}, whose C library is musl"),
+            Evidence.at(base.source, f"FROM {base.image}, which uses musl, not glibc"),
             Evidence(row.note, label=f"matrix, platform.absent[{row.id}]"),
         ),
     )
@@ -47,8 +47,8 @@ def _with_glibc(base: DockerfileBase) -> str:
     """The same release of Python on Debian, whose tag Docker's official images have for each."""
     found = _PYTHON.fullmatch(base.image)
     if not found:
-        return f"{base.source}: start from an image of Debian or Ubuntu, which has glibc."
-    return f"in place of {base.source}, as Debian has glibc: {from_line(base, f'{found[1]}-slim')}"
+        return f"{base.source}: use an image of Debian or Ubuntu, which has glibc."
+    return f"instead of {base.source}, because Debian has glibc: {from_line(base, f'{found[1]}-slim')}"
 
 
 RULE = Rule(MACHINE, check, blocks_verdict=False)  # what a script brings is seen in the image itself

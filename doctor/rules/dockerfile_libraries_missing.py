@@ -33,17 +33,17 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if isinstance(toolkits, Seen) and not toolkits.value:  # tensorflow there may be meant for the CPU
         rows = [(one, row) for one, row in rows if _FOR_GPUS.fullmatch(one.package)]
     if not rows:
-        raise NotApplicable("no framework is pinned that takes CUDA's libraries from the system")
+        raise NotApplicable("no pinned framework uses the system's CUDA libraries")
     if told.may_bring:
         line = told.may_bring[0]
-        return unknown(f"{line.source} {line.what}, which may bring CUDA's libraries")._replace(blocks_verdict=False)
+        return unknown(f"{line.source} {line.what}, which may install CUDA libraries")._replace(blocks_verdict=False)
     if not isinstance(toolkits, Seen):
-        return unknown(f"what {told.base.image} holds is not known")._replace(blocks_verdict=False)
+        return unknown(f"the content of {told.base.image} is unknown")._replace(blocks_verdict=False)
     for framework, row in rows:
         lacks = _lacking(told.base, row) if toolkits.value else f"CUDA {_major(row.cuda)}"
         if lacks:
             return _bad(framework, row, told.base, lacks, matrix)
-    return ok(f"{told.base.image} has the libraries that {rows[0][0].label} asks for")
+    return ok(f"{told.base.image} has the libraries that {rows[0][0].label} needs")
 
 
 def _of_system(facts: Facts, matrix: Matrix) -> list[tuple[Framework, FrameworkRow]]:
@@ -96,8 +96,8 @@ def _instead(base: DockerfileBase, row: FrameworkRow, wanted: str, matrix: Matri
     for one in images if base.system else ():
         known = base_of(one.image, base.source).told
         if known.system == base.system and not _lacking(known, row):
-            return f"in place of {base.source}, as that image has {wanted}: {from_line(base, one.image)}"
-    return f"{base.source}: start from a runtime image of nvidia/cuda with {wanted}."
+            return f"instead of {base.source}, because that image has {wanted}: {from_line(base, one.image)}"
+    return f"{base.source}: use a runtime image of nvidia/cuda with {wanted}."
 
 
 def _with_extra(framework: Framework) -> str:
@@ -109,13 +109,15 @@ def _bad(framework: Framework, row: FrameworkRow, base: DockerfileBase, lacks: s
     source = framework.pinned_at
     wanted = f"CUDA {_major(row.cuda)}" + (f" and cuDNN {_major(row.cudnn_accepts)}" if row.cudnn_accepts else "")
     return bad(
-        f"{source} installs {framework.label}, which takes CUDA's libraries from the system, and {base.image} has no "
-        f"{lacks}",
+        (
+            f"{source} installs {framework.label}, which needs the system's "
+            f"CUDA libraries, but {base.image} has no {lacks}"
+        ),
         Advice(_with_extra(framework) or _instead(base, row, wanted, matrix)),
         evidence=(
-            Evidence.at(source, f"{framework.label} asks for {wanted}"),
+            Evidence.at(source, f"{framework.label} needs {wanted}"),
             Evidence.at(base.source, f"FROM {base.image}" + (f": the {base.variant} variant" if base.variant else "")),
-            Evidence("its libraries are the system's", label=f"matrix, {row.id}"),
+            Evidence("it uses the system's libraries", label=f"matrix, {row.id}"),
         ),
         explains=(Symptom("framework-wants-other-cuda", framework.label),),
     )

@@ -28,7 +28,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     setting = variable(facts, _NAME)
     if setting is None:
         raise NotApplicable(f"the Dockerfile does not set {_NAME}")
-    return ok(f"{setting.set_in} sets {_NAME} as it looks")
+    return ok(f"{setting.set_in} sets {_NAME} correctly")
 
 
 def _instead(one: DockerfileLine) -> str:
@@ -36,4 +36,4 @@ def _instead(one: DockerfileLine) -> str:
     return f"{one.source}: {one.instead}" if is_line else f"{one.source}: write it with {one.instead}"
 
 
-RULE = Rule(MACHINE, check, never={Status.UNKNOWN: "its lines are all there"})
+RULE = Rule(MACHINE, check, never={Status.UNKNOWN: "all its lines were read"})

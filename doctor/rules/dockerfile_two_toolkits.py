@@ -16,14 +16,14 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Several packages of one release are one toolkit."""
     trees = dockerfile_of(facts).trees
     if len(trees) < 2:
-        raise NotApplicable("the Dockerfile brings one CUDA toolkit at most")
+        raise NotApplicable("the Dockerfile installs at most one CUDA toolkit")
     others = [one for one in trees[1:] if one.cuda and trees[0].cuda and one.cuda != trees[0].cuda]
     if others:
         return _bad(trees[0], others[0])
     undecided = next((one for one in trees if not one.cuda), None)
     if undecided:
-        return unknown(f"{undecided.source}: which release {undecided.what} is, only the build decides")
-    return ok(f"every package is of CUDA {trees[0].cuda}")
+        return unknown(f"{undecided.source}: the version of {undecided.what} is known only at build time")
+    return ok(f"every package has CUDA {trees[0].cuda}")
 
 
 def _bad(first: DockerfileTree, other: DockerfileTree) -> Answer:
@@ -31,8 +31,8 @@ def _bad(first: DockerfileTree, other: DockerfileTree) -> Answer:
     second = "the distribution's own CUDA" if is_own else f"CUDA {other.cuda}"
     there = "the distribution's own CUDA" if first.cuda == "distribution" else f"CUDA {first.cuda}"
     return bad(
-        f"{other.source} installs {second} beside {there}: which nvcc and which libraries are found is left to chance",
-        Advice(f"{other.source}: leave {other.what} out, or start from an image of that release."),
+        f"{other.source} installs {second} beside {there}: a program may find either nvcc and either libraries",
+        Advice(f"{other.source}: delete {other.what}, or use an image with that version."),
         severity=Severity.WARNING,
         evidence=(Evidence.at(first.source, first.what), Evidence.at(other.source, other.what)),
     )

@@ -13,24 +13,24 @@ from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_where
 
 _LASTING = ("long-term", "production")
-_LAST = "No newer branch drives this GPU: plan for one that is still supported."
+_LAST = "No newer branch supports this GPU: plan to replace the GPU."
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Compare the end of the branch's life with the date of the matrix (rules do not look at the clock)."""
     need_where(facts, "driver")
     if wsl(facts) or facts.system.family.get() == "windows":
-        raise NotApplicable("the rows count Linux branches; Windows numbers its releases otherwise")
+        raise NotApplicable("only Linux branches are known; Windows numbers its drivers in another way")
     if not isinstance(facts.driver.release, Seen):
         raise NotApplicable("no driver")
     row = matrix.branch(facts.driver.release.value)
     if not row.end_of_life:
-        return ok(f"no end of branch {row.branch} is known as of {matrix.as_of()}")
+        return ok(f"no end of branch {row.branch} was known on {matrix.as_of()}")
     if not _over(row, matrix.as_of()):
-        return ok(f"branch {row.branch} is kept until {row.end}")
+        return ok(f"branch {row.branch} is supported until {row.end}")
     newer, last = _newer(row, facts, matrix)
     return bad(
-        f"driver branch {row.branch} has had no updates, security fixes included, since {row.end}",
+        f"driver branch {row.branch} is end-of-life since {row.end}",
         Advice(_LAST) if last else on_host(facts, newer, f"install driver {newer.versions}"),
         severity=Severity.INFO,  # it works as before: no reason to call the stack anything but healthy
         evidence=(

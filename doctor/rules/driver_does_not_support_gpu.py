@@ -28,7 +28,7 @@ from doctor.rules.shared.subjects import MACHINE
 _LEGACY = r"supported through the NVIDIA (\d{2,4})\.\S* Legacy drivers"
 _NO_GSP = r"not supported by open nvidia\.ko because it does not include"
 _UNSUPPORTED = r"installed in this system is not supported by the (?:NVIDIA )?([\d.]+) (?:NVIDIA )?\S*.{0,20}driver"
-_PROPRIETARY = "Install the proprietary flavour of the driver (the packages without -open): this GPU has no GSP."
+_PROPRIETARY = "Install the driver with the proprietary kernel module (packages without -open): this GPU has no GSP."
 
 _Refused = tuple[PciDevice, GenerationRow, str]  # a card, its generation, and why the driver does not start it
 
@@ -39,7 +39,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return _of_assumed(facts, matrix)
     need_kernel_driver(facts)
     if nvml_works(facts) and not undriven(facts):
-        return ok("the driver shows every card")
+        return ok("the driver lists every card")
     said = kernel_says(facts)
     card = _by_its_id(facts, matrix)
     found = _match(said)
@@ -49,10 +49,12 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return _unsupported(facts, card, *found)
     if undriven(facts) and not any(text in said for text in (OPEN_ONLY, NO_ROOM, FAILED_START)):
         log = (
-            "gives no reason" if isinstance(facts.system.kernel_log, Seen) else "would say why: sudo dmesg | grep NVRM"
+            "gives no reason"
+            if isinstance(facts.system.kernel_log, Seen)
+            else ("has the reason: sudo dmesg | grep NVRM")
         )
-        raise UnseenError(f"the driver does not show the card at PCI {undriven(facts)[0]}; the kernel log {log}")
-    return ok("the kernel log has no card that the driver refuses")
+        raise UnseenError(f"the driver does not list the card at PCI {undriven(facts)[0]}; the kernel log {log}")
+    return ok("the kernel log shows no card that the driver refuses")
 
 
 def _of_assumed(facts: Facts, matrix: Matrix) -> Answer:
@@ -63,10 +65,10 @@ def _of_assumed(facts: Facts, matrix: Matrix) -> Answer:
         if why := refused(row, release, "", matrix):
             return bad(
                 f"driver {release} does not support {gpu.label}: {why}",
-                on_host(facts, driver_needed(facts, matrix), f"take a driver for it: {why}"),
+                on_host(facts, driver_needed(facts, matrix), f"install a driver that supports it: {why}"),
                 evidence=(Evidence(why, label=f"matrix, gpu.generations, {row.id}"),),
             )
-    return ok(f"driver {release} drives every GPU that was named")
+    return ok(f"driver {release} supports every given GPU")
 
 
 def _match(said: str) -> tuple[str, Need] | None:
@@ -75,14 +77,14 @@ def _match(said: str) -> tuple[str, Need] | None:
     legacy = re.search(_LEGACY, said)
     if legacy:
         branch = legacy[1]
-        return f"it is supported by the {branch} legacy branch only", InstallDriver(f">={branch},<{int(branch) + 1}")
+        return f"only the {branch} legacy branch supports it", InstallDriver(f">={branch},<{int(branch) + 1}")
     if re.search(_NO_GSP, said):
         return "the open kernel module does not support it", Advice(_PROPRIETARY)
     refused = re.search(_UNSUPPORTED, said)
     if not refused:
         return None
     branch = int(refused[1].partition(".")[0])
-    return f"release {refused[1]} does not know it", InstallDriver(f">={branch + 1}")
+    return f"version {refused[1]} does not support it", InstallDriver(f">={branch + 1}")
 
 
 def _by_its_id(facts: Facts, matrix: Matrix) -> _Refused | None:
@@ -112,7 +114,7 @@ def _unsupported(facts: Facts, card: _Refused | None, why: str, need: Need) -> A
         evidence=(
             *((said,) if from_log else ()),
             *known,
-            *(Evidence.of(facts.pci, f"{address} is not shown by NVML") for address in undriven(facts)),
+            *(Evidence.of(facts.pci, f"NVML does not list {address}") for address in undriven(facts)),
         ),
         explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes")),
     )

@@ -10,7 +10,7 @@ from doctor.rules.shared.conditions import kernel_says, nvml_evidence, on_host
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE, need_gpu
 
-_RESTART = "restart; where that hangs too, switch the machine off and on"
+_RESTART = "reboot; if that hangs, switch the machine off and on"
 # What the kernel and the module write when a task waits for the driver for ever.
 _HUNG_TASKS = ("blocked for more than", "GSP RPC timeout", "Timeout waiting for RPC from GSP")
 
@@ -22,7 +22,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("NVML answers")
     said = kernel_says(facts)
     return bad(
-        "the driver does not answer: what asks it hangs",
+        "the driver does not answer: programs that use it hang",
         on_host(facts, RestartMachine(), _RESTART),
         evidence=(
             *nvml_evidence(facts),

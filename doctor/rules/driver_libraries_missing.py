@@ -23,10 +23,10 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("no nvidia kernel module is loaded")
     loads = loading_library(facts, "libcuda")
     if loads:
-        return ok(f"{loads.path} is found")
+        return ok(f"{loads.path} was found")
     there = [one for one in facts.driver.libraries.get() if one.stem == "libcuda" and one.origin in _USABLE]
     if there and there[0].path.startswith(NIX):
-        raise NotApplicable("programs of NixOS carry the path of libcuda themselves")
+        raise NotApplicable("NixOS programs contain the path of libcuda")
     return _not_searched(facts, there[0]) if there else _absent(facts)
 
 
@@ -35,10 +35,10 @@ def _not_searched(facts: Facts, library: DriverLibrary) -> Answer:
     before = variable(facts, _PATH) if isinstance(facts.configuration.variables, Seen) else None
     value = folder + (f":{before.value}" if before and before.value else "")
     return bad(
-        f"{library.path} is there, but the loader does not look in {folder}",
+        f"{library.path} exists, but the loader does not search {folder}",
         AssignVariable(_PATH, value, before.set_in if before else ""),
         severity=Severity.WARNING,  # a program may bring the path along, in a RUNPATH of its own
-        evidence=(Evidence.of(facts.driver.libraries, f"{library.path} is not what libcuda.so.1 leads to"),),
+        evidence=(Evidence.of(facts.driver.libraries, f"libcuda.so.1 does not point to {library.path}"),),
         places=(library.path,),
     )
 

@@ -21,7 +21,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     release = value_or(facts.driver.module_release, None)
     return bad(
         f"{nvml.library} crashes when it is used: {nvml.error}",
-        on_host(facts, InstallDriver(f"=={release}" if release else ""), "install the driver's libraries anew"),
+        on_host(facts, InstallDriver(f"=={release}" if release else ""), "reinstall the driver libraries"),
         evidence=nvml_evidence(facts),
         explains=(Symptom("framework-import-crash"), Symptom("no-device-nodes")),
     )

@@ -32,14 +32,14 @@ from doctor.rules.shared.subjects import MACHINE
 _MISMATCH = 18  # NVML_ERROR_LIB_RM_VERSION_MISMATCH, nvml.h
 _STEMS = ("libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler")
 _RELOAD = (
-    "Or, when nothing uses the GPU, no screen either, load the module anew: 'sudo modprobe -r nvidia_drm "
+    "Or, if no program and no screen uses the GPU, reload the module: 'sudo modprobe -r nvidia_drm "
     "nvidia_modeset nvidia_uvm nvidia', then 'sudo modprobe nvidia'."
 )
-_ANEW = "Create this container anew: the GPU runtime then gives it the libraries of the driver that is loaded."
+_ANEW = "Create this container again: the GPU runtime then adds the libraries of the loaded driver."
 _READY = r"/kernel/nvidia-\d+((?:-server)?(?:-open)?)/"
 _OWN_LIBRARIES = (
-    "Install the libraries of the host's driver {release} in this container, without a module: 'sudo sh "
-    "./NVIDIA-Linux-*-{release}.run --no-kernel-modules'; or let LXD or Incus bring them in: 'lxc config set CONTAINER "
+    "Install the libraries of the host's driver {release} in this container, without the kernel module: 'sudo sh "
+    "./NVIDIA-Linux-*-{release}.run --no-kernel-modules'; or let LXD or Incus add them: 'lxc config set CONTAINER "
     "nvidia.runtime=true', and restart it."
 )
 
@@ -52,12 +52,12 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if not module_is_loaded(facts):
         raise NotApplicable("no nvidia kernel module is loaded")
     if nvml_works(facts) and (isinstance(facts.driver.module_release, Unseen) or _unlisted(facts)):
-        return ok("NVML, which refuses another release, works")
+        return ok("NVML works, and it refuses another version")
     release = facts.driver.module_release.get()
     if all(loading_library(facts, stem) is None for stem in _STEMS):
-        raise NotApplicable("no driver library of a known release is found")
+        raise NotApplicable("no driver library with a known version was found")
     others = _others(facts, release)
-    return _mismatch(facts, others) if others else ok(f"module and libraries are {release}")
+    return _mismatch(facts, others) if others else ok(f"module and libraries have version {release}")
 
 
 def _unlisted(facts: Facts) -> bool:
@@ -77,9 +77,7 @@ def _mismatch(facts: Facts, others: tuple[DriverLibrary, ...]) -> Answer:
     loaded = (
         f"the loaded kernel module is {module.value}" if isinstance(module, Seen) else "the kernel module is loaded"
     )
-    libraries = (
-        f"{others[0].stem} is {others[0].release}" if others else "the driver's libraries are of another release"
-    )
+    libraries = f"{others[0].stem} is {others[0].release}" if others else "the driver libraries have another version"
     why, needs = _cause(facts, others)
     return bad(
         f"{loaded}, but {libraries}: {why}",
@@ -87,9 +85,9 @@ def _mismatch(facts: Facts, others: tuple[DriverLibrary, ...]) -> Answer:
         evidence=(
             *nvml_evidence(facts),
             *((Evidence.of(module, f"module {module.value}"),) if isinstance(module, Seen) else ()),
-            *(Evidence(f"release {one.release}, the one that loads", file=one.path) for one in others),
+            *(Evidence(f"version {one.release}, the loaded one", file=one.path) for one in others),
             *(
-                Evidence(f"release {one.release.get()}, for this kernel", file=one.path)
+                Evidence(f"version {one.release.get()}, for this kernel", file=one.path)
                 for one in _unlike(facts, others)
             ),
         ),
@@ -99,19 +97,19 @@ def _mismatch(facts: Facts, others: tuple[DriverLibrary, ...]) -> Answer:
 
 
 def _cause(facts: Facts, others: tuple[DriverLibrary, ...]) -> tuple[str, tuple[Need, ...]]:
-    """A restart mends it where the module on disk is that of the libraries, or nobody knows that it is another."""
+    """A restart fixes it where the module on disk is that of the libraries, or it is unknown that it is another."""
     aside = _aside(facts, others)
     if aside:
-        return f"Debian's alternative 'nvidia' leads past {aside.path}", (_alternative(aside),)
+        return f"Debian's alternative 'nvidia' does not point to {aside.path}", (_alternative(aside),)
     if container(facts) or not _unlike(facts, others):
-        return "the driver was changed while its module stayed loaded", _needs(facts)
+        return "the driver was updated, but the old module is still loaded", _needs(facts)
     right = _beside(facts, others[0])
     if right:
         pattern = f"lib*.so.{others[0].release}"
         runfile = value_or(facts.driver.brought_by, "") == "runfile"
         needs = (RemoveDriverLeftovers(others[0].path, pattern, by_runfile=runfile),)
-        return f"{others[0].path} was left by another installation, before {right.path}", needs
-    why = "packages of two drivers are mixed, and a restart loads the same module again"
+        return f"{others[0].path} is from another installation and comes before {right.path}", needs
+    why = "packages of two drivers are mixed; a reboot loads the same module again"
     return why, (_of_libraries(others[0].release, _unlike(facts, others)),)
 
 
@@ -152,7 +150,7 @@ def _beside(facts: Facts, other: DriverLibrary) -> DriverLibrary | None:
 def _aside(facts: Facts, others: tuple[DriverLibrary, ...]) -> DriverLibrary | None:
     """The library of the module's release, where Debian's alternatives lead to another driver's directory beside it.
 
-    Source: README.alternatives of Debian's nvidia-graphics-drivers: several drivers lie in lib/*/nvidia/NAME.
+    Source: README.alternatives of Debian's nvidia-graphics-drivers: several drivers are in lib/*/nvidia/NAME.
     """
     release = value_or(facts.driver.module_release, None)
     chosen = {(one.stem, _collection(one)) for one in others if _collection(one)}
@@ -163,7 +161,7 @@ def _aside(facts: Facts, others: tuple[DriverLibrary, ...]) -> DriverLibrary | N
 
 
 def _collection(library: DriverLibrary) -> str:
-    """The directory that holds the directories of several drivers, "" where it lies in none."""
+    """The directory that holds the directories of several drivers, "" where it is in none."""
     folder = library.path.rpartition("/")[0].rpartition("/")[0]
     return folder if folder.endswith("/nvidia") else ""
 

@@ -17,16 +17,16 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
     """Only the toolkit whose nvcc is called without being asked for by its path is judged."""
     need_where(facts, "driver")
     if not isinstance(toolkit.nvcc, Seen):
-        raise NotApplicable(f"{toolkit.label} has no nvcc: it builds nothing")
+        raise NotApplicable(f"{toolkit.label} has no nvcc: it cannot compile")
     name = _name(facts)
     if name is None or name.leads_to.get() != toolkit.path:
-        raise NotApplicable(f"{toolkit.label} is not the one that a variable, PATH or /usr/local/cuda chooses")
+        raise NotApplicable(f"{toolkit.label} is not chosen by a variable, PATH or /usr/local/cuda")
     cuda = toolkit.cuda.get()
     start = start_of(cuda, facts, matrix)
     if start.floor is None:
         return ok(start.why)
     return bad(
-        f"what {toolkit.label} builds does not start on this driver: {start.why}",
+        f"programs built with {toolkit.label} do not start on this driver: {start.why}",
         *newer_driver(facts, start.floor, matrix),
         severity=Severity.WARNING,
         evidence=(

@@ -16,14 +16,14 @@ from doctor.rules.shared.xids import logged_xids
 
 _LOST = 15  # NVML_ERROR_GPU_IS_LOST, nvml.h
 _RESTART = (
-    "Stop the work, restart the machine, and check seating, power cables and cooling. If it comes back, have the card "
-    'replaced (NVIDIA, "GPU Debug Guidelines").'
+    "Stop the programs, reboot, and check seating, power cables and cooling. "
+    'If the fault returns, replace the card (NVIDIA, "GPU Debug Guidelines").'
 )
 _REPLACE = (
-    "Take the card out of use and run NVIDIA's Field Diagnostic: where it confirms the flag, NVIDIA replaces the card "
+    "Stop using the card and run NVIDIA's Field Diagnostic. If it confirms the fault, NVIDIA replaces the card "
     '("GPU Memory Error Management", RMA Policy).'
 )
-_WATCH = "Run NVIDIA's diagnosis ('dcgmi diag -r 3') when the GPU is free, and watch whether the count grows."
+_WATCH = "Run NVIDIA's diagnosis ('dcgmi diag -r 3') when the GPU is free, and check if the count grows."
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
@@ -51,7 +51,7 @@ def _silent(facts: Facts) -> Answer:
     if not isinstance(facts.system.kernel_log, Seen):
         facts.gpus.get()
         return ok("NVML counts no uncorrected error (the kernel log could not be read)")
-    return ok("no uncorrected error, and no Xid of a hardware fault in the kernel log")
+    return ok("no uncorrected error and no hardware Xid in the kernel log")
 
 
 def _gone(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:
@@ -88,7 +88,7 @@ def _fault(code: int, matrix: Matrix) -> str:
 def _pending(facts: Facts) -> Iterator[Evidence]:
     for gpu in value_or(facts.gpus, ()):
         if value_or(gpu.retired_pages_pending, False):
-            yield Evidence(f"{gpu.label}: memory pages or rows wait to be retired", label="NVML")
+            yield Evidence(f"{gpu.label}: memory pages or rows must be retired", label="NVML")
 
 
 def _need(facts: Facts, *, pending: bool) -> Need:
@@ -103,7 +103,7 @@ def _counted(facts: Facts) -> Iterator[Evidence]:
     for gpu in value_or(facts.gpus, ()):
         if value_or(gpu.ecc_uncorrected, 0):
             yield Evidence(
-                f"{gpu.label}: {value_or(gpu.ecc_uncorrected, 0)} uncorrected ECC errors in its life", label="NVML"
+                f"{gpu.label}: {value_or(gpu.ecc_uncorrected, 0)} uncorrected ECC errors in its lifetime", label="NVML"
             )
 
 

@@ -8,7 +8,7 @@ from doctor.model.facts.failure import Unread
 from doctor.model.finding import Answer, Status, unknown
 from doctor.rules.shared.rule import Rule, Subjects
 
-UNREAD: Subjects[Unread] = Subjects("file that could not be read whole", lambda facts: facts.unread)
+UNREAD: Subjects[Unread] = Subjects("file that was not read completely", lambda facts: facts.unread)
 
 
 def check(unread: Unread, facts: Facts, matrix: Matrix) -> Answer:

@@ -59,7 +59,7 @@ def _names(gpus: tuple[Gpu, ...]) -> str:
 def _bad(package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tuple[Gpu, ...], facts: Facts) -> Answer:
     if _is_for_some_cards(modules):
         return bad(
-            f"{package.label} has code for {targets_text(modules)} only: it does not run on {_names(unserved)}",
+            f"{package.label} has code only for {targets_text(modules)}: it does not run on {_names(unserved)}",
             severity=Severity.INFO,
             evidence=tuple(Evidence(f"has code for {targets_text((one,))}", file=one.path) for one in modules),
         )
@@ -72,7 +72,7 @@ def _bad(package: ExtensionPackage, modules: tuple[Extension, ...], unserved: tu
     built = tuple(Evidence(f"has code for {targets_text((one,))}", file=one.path) for one in modules)
     return bad(
         f"{package.label} has no code for {_names(unserved)}: it was built for {targets_text(modules)}",
-        Advice(f"install a build of {package.label} that has code for {names}, or {again}"),
+        Advice(f"install a build of {package.label} with code for {names}, or {again}"),
         severity=severity_of(unserved, visible_gpus(facts)),
         evidence=(*gpus, *built),
     )

@@ -37,7 +37,7 @@ def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:
     cuda = package.torch.cuda.get()
     asked = {one: runtime for one in package.modules if (runtime := runtime_of(one))}
     if not asked:
-        raise NotApplicable(f"{package.label} asks for no CUDA runtime beside its own")
+        raise NotApplicable(f"{package.label} needs no CUDA runtime except its own")
     if any(runtime.is_of(cuda) for runtime in asked.values()):
         return ok(f"{package.label} and {package.torch.label} use the runtime of CUDA {cuda}")
     return _bad(package, asked, facts, matrix)
@@ -50,12 +50,12 @@ def _chosen(package: ExtensionPackage, by_name: dict[str, Extension], facts: Fac
     if said and (lost or not found):
         return _led_astray(package, by_name, said, lost)
     if found:
-        return ok(f"{package.label} takes its library for CUDA {_dotted(found)}")
+        return ok(f"{package.label} uses its library for CUDA {_dotted(found)}")
     folder = next(iter(by_name.values())).path.rpartition("/")[0]
     return bad(
         f"{package.label} has no library for CUDA {_dotted(wanted)}, which {package.torch.label} was built with",
         *_releases_with(wanted, package, facts, matrix),
-        Advice(f"install a release of {package.modules[0].distribution} that has one for {_dotted(wanted)}"),
+        Advice(f"install a {package.modules[0].distribution} version with one for {_dotted(wanted)}"),
         evidence=(_torch_evidence(package), Evidence(f"has libraries for CUDA {_present(by_name)}", file=folder)),
     )
 
@@ -73,10 +73,12 @@ def _lost(package: ExtensionPackage, library: Extension, facts: Facts) -> str:
 
 def _led_astray(package: ExtensionPackage, by_name: dict[str, Extension], said: Variable, lost: str) -> Answer:
     """The variable names a CUDA that is not torch's, and whose library or whose runtime is not here."""
-    why = f"for which {lost} is not found" if lost else "and it has none"
+    why = f"and {lost} was not found" if lost else "and it has none"
     return bad(
-        f"{said.name}={said.value} asks {package.label} for its library for CUDA {_dotted(said.value)}, {why}; "
-        f"{package.torch.label} brings CUDA {package.torch.cuda.get()}",
+        (
+            f"{said.name}={said.value} makes {package.label} use its library for CUDA {_dotted(said.value)}, "
+            f"{why}; {package.torch.label} has CUDA {package.torch.cuda.get()}"
+        ),
         ClearVariable(said.name, said.set_in),
         evidence=(
             Evidence.at(said.set_at, said.value, f"{said.name}, set in {said.set_in}" if said.set_in else said.name),
@@ -146,7 +148,7 @@ def _bad(package: ExtensionPackage, asked: dict[Extension, Runtime], facts: Fact
 
     releases = tuple(_releases(package, facts, matrix, is_for))
     majors = {runtime.major for runtime in asked.values()}
-    files = tuple(Evidence(f"asks for {one.cudart.get()}", file=one.path) for one in asked)
+    files = tuple(Evidence(f"needs {one.cudart.get()}", file=one.path) for one in asked)
     return bad(
         f"{package.label} was linked with CUDA {linked}, {package.torch.label} with CUDA {cuda}",
         *(releases or _builds_of_torch(package, majors, facts, matrix)),

@@ -25,7 +25,7 @@ def check(package: ExtensionPackage, facts: Facts, matrix: Matrix) -> Answer:
         return _bad(package, modules, lacking, facts)
     for one in modules:
         one.lacking.get()
-    return ok(f"{package.torch.label} defines all that {package.label} asks of it")
+    return ok(f"{package.torch.label} defines all symbols that {package.label} needs")
 
 
 def _bad(
@@ -55,7 +55,7 @@ def _stops_import(modules: tuple[Extension, ...], lacking: Iterable[Extension]) 
 
 def _text(what: Lacking) -> str:
     more = f" and {what.how_many - len(what.names)} more" if what.how_many > len(what.names) else ""
-    return f"asks for {', '.join(what.names)}{more}, which no library of torch's defines"
+    return f"needs {', '.join(what.names)}{more}, which no torch library defines"
 
 
 RULE = Rule(EXTENSION_PACKAGES, check, blocks_verdict=False)

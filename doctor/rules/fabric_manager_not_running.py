@@ -25,14 +25,18 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("no GPU is part of an NVSwitch fabric")
     state = facts.driver.fabric_manager.get()
     if state == "running":
-        return ok("the fabric manager runs")
+        return ok("the fabric manager is running")
     if state == "absent" and value_or(facts.system.machine, "") == "aarch64":
-        raise NotApplicable("the fabric is managed outside this machine")
+        raise NotApplicable("another machine manages the fabric")
     other = _other_release(facts)
     release = f" {other}" if other else ""
-    why = f"; the driver is {value_or(facts.driver.module_release, '')}, and works with its own alone" if other else ""
+    why = (
+        (f"; the driver is {value_or(facts.driver.module_release, '')}, and works only with its own version")
+        if other
+        else ""
+    )
     return bad(
-        f"the GPUs are joined by NVSwitch, and the fabric manager{release} is {state}{why}",
+        f"NVSwitch connects the GPUs, but the fabric manager{release} is {state}{why}",
         StartService(_UNIT) if state == "stopped" and not other else _install(facts),
         evidence=(
             Evidence(f"{part[0].label} is part of a fabric", label="NVML"),
@@ -51,11 +55,11 @@ def _other_release(facts: Facts) -> str:
 
 
 def _install(facts: Facts) -> Need:
-    """Exactly the driver's release; in words where that is not known."""
+    """Exactly the driver's release; as text where that is not known."""
     release = value_or(facts.driver.module_release, None)
     if release:
         return InstallFabricManager(str(release))
-    return Advice(f"Install {_UNIT} in exactly the driver's release, then enable and start it.")
+    return Advice(f"Install exactly the driver's version of {_UNIT}, then enable and start it.")
 
 
 RULE = Rule(MACHINE, check)

@@ -30,7 +30,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("no cuda-compat libcuda is loaded")
     module = facts.driver.module_release.get()
     if library.release == module:
-        return ok("cuda-compat and the kernel module are of one release")
+        return ok("cuda-compat and the kernel module have the same version")
     if library.release < module:
         return _mistake(facts, library, matrix, f"is older than the driver {module}: CUDA fails with error 803")
     refused = next((gpu for gpu in facts.gpus.get() if _family(gpu, matrix) == "geforce"), None)
@@ -60,15 +60,16 @@ def _mistake(facts: Facts, library: DriverLibrary, matrix: Matrix, why: str) -> 
         DropFromPath(_PATH, folder, setting.set_in)
         if setting and listed
         else Advice(
-            f"Take {folder} off the loader's path: remove the cuda-compat package, or its line in ld.so.conf.d."
+            f"Remove {folder} from the loader's path: uninstall the cuda-compat "
+            "package, or delete its line in ld.so.conf.d."
         )
     )
     return bad(
-        f"cuda-compat's libcuda {library.release} is loaded, and {why}",
+        f"cuda-compat's libcuda {library.release} is loaded, but {why}",
         away,
         *_newer(facts, library, matrix),
         evidence=(
-            Evidence(f"release {library.release}, the libcuda that loads", file=library.path),
+            Evidence(f"version {library.release}, the loaded libcuda", file=library.path),
             Evidence.of(facts.driver.module_release, f"kernel module {value_or(facts.driver.module_release, '')}"),
         ),
         explains=CUDA_DOES_NOT_START,

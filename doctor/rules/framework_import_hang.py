@@ -15,17 +15,17 @@ def check(tried: Import, facts: Facts, matrix: Matrix) -> Answer:
     """An import that did not end in time is BAD: the usual causes are a dead file system and a driver that hangs."""
     if tried.state == "hung":
         text = (
-            f"see where `import {tried.package}` waits: run it with `python -X importtime`, look for a network file "
-            "system on sys.path and for processes in state D (`ps -eo stat,pid,cmd`); if the driver hangs, restart"
+            f"find where `import {tried.package}` waits: run `python -X importtime`; look for a network file system "
+            "on sys.path, and for processes in state D (`ps -eo stat,pid,cmd`). If the driver hangs, reboot"
         )
         return bad(
-            f"importing {tried.package} does not end",
+            f"import {tried.package} hangs",
             Advice(text),
-            evidence=(Evidence(tried.detail, label=f"import of {tried.package} in a child process"),),
+            evidence=(Evidence(tried.detail, label=f"import of {tried.package} in a subprocess"),),
         )
     if tried.state == "crashed":
         raise NotApplicable("it crashed: see framework-import-crash")
-    return ok(f"importing {tried.package} ended in time")
+    return ok(f"import {tried.package} finished in time")
 
 
 RULE = Rule(IMPORTS, check)

@@ -25,11 +25,11 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if framework.pinned_at is None:
         raise NotApplicable("no line installs it")
     if not framework.asked_as:
-        return ok(f"{framework.pinned_at} names the release")
+        return ok(f"{framework.pinned_at} has a version")
     if framework.package not in gpu_packages(framework.package) and not framework.from_index:
-        raise NotApplicable(f"{framework.package} is for the CPU in every release")
+        raise NotApplicable(f"{framework.package} has only CPU builds")
     if (leader := traits_of(framework.package).runs_on) and not _brings(framework, facts):
-        raise NotApplicable(f"{framework.package} runs on {leader}, which no release of it replaces")
+        raise NotApplicable(f"{framework.package} runs on {leader}; none of its versions replaces that")
     cuda, base = value_or(framework.cuda, None), _base_major(facts)
     is_newer = cuda is not None and base is not None and cuda.major > base
     given = bool(facts.assumed) or is_newer
@@ -61,7 +61,7 @@ def _asked(framework: Framework) -> str:
     if framework.brought_by:
         return f"{framework.brought_by} requires {framework.asked_as}"
     return f"{framework.asked_as} " + (
-        "is not pinned" if framework.asked_as == framework.package else "names no exact release"
+        "is not pinned" if framework.asked_as == framework.package else "has no exact version"
     )
 
 
@@ -97,4 +97,4 @@ def _pin(framework: Framework, matrix: Matrix) -> str:
         return f"{pin}=={public}"
 
 
-RULE = Rule(PLANNED_FRAMEWORKS, check, never={Status.UNKNOWN: "what no row resolves is no framework of the plan"})
+RULE = Rule(PLANNED_FRAMEWORKS, check, never={Status.UNKNOWN: "packages without data are not checked"})

@@ -1,4 +1,4 @@
-"""A planned framework was never published for this machine, or nobody knows of such a release."""
+"""A planned framework was never published for this machine, or it is unknown of such a release."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CUDA_BUILD = re.compile(r"cu\d+")
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Look for a row of the release on this platform, and of torch's build; UNKNOWN where no row has the release."""
     if traits_of(framework.package).runs_on and not matrix.has(framework.package):
-        raise NotApplicable(f"no rows of builds exist of {framework.package}")
+        raise NotApplicable(f"no builds of {framework.package} are known")
     platform, public = platform_of(facts), framework.version.partition("+")[0]
     rows = matrix.framework_rows(framework.package, public)
     here = [row for row in rows if platform.os_family in row.os and platform.arch in row.arch]
@@ -55,7 +55,7 @@ def _not_as_this_build(framework: Framework, here: list[FrameworkRow], facts: Fa
     builds = [row for row in here if _CUDA_BUILD.fullmatch(row.build)] or here
     builds.sort(key=lambda row: abs(int(re.sub(r"\D", "", row.build) or 0) - asked))
     return bad(
-        f"{framework.label} was never published: {framework.version.partition('+')[0]} is there for "
+        f"{framework.label} was never published: {framework.version.partition('+')[0]} exists for "
         f"{', '.join(sorted(row.build for row in builds))}",
         need_of(builds[0], framework, facts),
         evidence=tuple(Evidence(f"built for {row.build}", label=f"matrix, {row.id}") for row in builds),

@@ -16,15 +16,15 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if framework.pinned_at is None:
         raise NotApplicable("no line installs it")
     if not (framework.in_place_of and framework.brought_by):
-        return ok(f"{framework.label} is what {framework.pinned_at} asks for")
+        return ok(f"{framework.pinned_at} requires {framework.label}")
     kept = framework.in_place_of.replace(" ", "==")
     asks = f", which requires {framework.asked_as}," if framework.asked_as else ""
     return bad(
         f"{framework.brought_by}{asks} replaces {framework.in_place_of} with {framework.label}",
-        Advice(f"{framework.pinned_at}: add {kept.partition('+')[0]}, so that pip keeps it or stops"),
+        Advice(f"{framework.pinned_at}: add {kept.partition('+')[0]}: then pip keeps it or stops"),
         severity=Severity.WARNING,
         evidence=(Evidence.at(framework.pinned_at, f"{framework.brought_by} replaces {framework.in_place_of}"),),
     )
 
 
-RULE = Rule(PLANNED_FRAMEWORKS, check, never={Status.UNKNOWN: "what no row resolves is no framework of the plan"})
+RULE = Rule(PLANNED_FRAMEWORKS, check, never={Status.UNKNOWN: "packages without data are not checked"})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from compat.base.record import NamedTuple
-from compat.build import covers, library_sources, name_of
+from compat.build import covers, library_sources, name_of, release_key
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import ChangePackages, InstallPackage, InstallToolkit, Need
 from compat.overlap import NO, overlap
@@ -22,6 +22,7 @@ from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.builds import (
     build_row,
     cuda_need_of,
+    finds_wheels,
     installed,
     is_extra_for_libraries,
     nearest_and_newest,
@@ -29,8 +30,9 @@ from doctor.rules.shared.builds import (
     need_own_cuda,
     other_builds,
     platform_of,
+    preload,
 )
-from doctor.rules.shared.cuda_libraries import names_of, predicted, wheels_for
+from doctor.rules.shared.cuda_libraries import names_of, own_extra, predicted, wheels_for
 from doctor.rules.shared.dlls import astray, if_known, nowhere
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
@@ -62,7 +64,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     need_where(facts, "gpus")
     need_own_cuda(framework)
     if brings_its_own(framework, facts, matrix):
-        raise NotApplicable(f"{framework.label} brings the CUDA libraries that it was built with")
+        raise NotApplicable(f"{framework.label} contains the CUDA libraries that it was built with")
     wanted = _wanted(framework, facts, matrix)
     environment = environment_of(framework, facts)
     found = (*_toolkits(environment, facts), *_wheels(environment))
@@ -72,10 +74,10 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     asked = _asked(framework, facts)
     lacks = any(one.missing and isinstance(one.intended, Unseen) for one in asked)
     if asked and not lacks and all(_may_be_of(one.soname, wanted, matrix) for one in asked):
-        return ok(f"{framework.label} needs CUDA {_plain(wanted)}: {names_of(asked)} of it are here")
+        return ok(f"{framework.label} needs CUDA {_plain(wanted)}: its {names_of(asked)} are installed")
     _need_every_version(facts)
     if if_known(nowhere, framework, facts) or if_known(astray, framework, facts):
-        raise NotApplicable(f"windows-dll-path and cudart-soname-missing name the DLLs that {framework.label} lacks")
+        raise NotApplicable(f"see windows-dll-path and cudart-soname-missing for the DLLs that {framework.label} lacks")
     return _bad(framework, facts, matrix, wanted, found)
 
 
@@ -167,12 +169,12 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found:
     rows = (*_sisters(framework, facts, matrix, fits), *rows) if found else ()
     rows = rows[::-1] if _is_asked_by_others(framework) else rows
     here = ", ".join(f"{one.cuda} ({one.where})" for one in found)
-    advice = f"; {name_of(rows[0])} {'takes the CUDA that is here' if found else 'brings its own'}" if rows else ""
+    advice = f"; {name_of(rows[0])} {'works with the installed CUDA' if found else 'contains its own'}" if rows else ""
     return bad(
-        f"{framework.label} needs CUDA {_plain(wanted)}, and this machine has {here or 'none'}{advice}",
+        f"{framework.label} needs CUDA {_plain(wanted)}, but this machine has {here or 'none'}{advice}",
         *_in_order(
             _needs(framework, build_row(framework, facts, matrix), facts, matrix),
-            tuple(_need_of(row, framework, facts) for row in rows),
+            rows,
             framework,
             facts,
         ),
@@ -213,17 +215,22 @@ def _is_beside(framework: Framework, environment: Environment) -> bool:
     return any(isinstance(one.cuda, Seen) for one in others) and bool(_wheels(environment))
 
 
-def _in_order(own: tuple[Need, ...], fitting: tuple[Need, ...], framework: Framework, facts: Facts) -> tuple[Need, ...]:
+def _in_order(
+    own: tuple[Need, ...], rows: tuple[FrameworkRow, ...], framework: Framework, facts: Facts
+) -> tuple[Need, ...]:
     """The build for the CUDA that is here first where a framework beside it has that CUDA from its wheels.
 
-    So it does where another package asked for the framework: nobody chose its release, and the newest comes first; and
-    where the same release has a build of another name for the CUDA that is here: cupy-cuda12x for cupy-cuda11x.
+    So it does where another package asked for the framework: nobody chose its release, and the newest comes first;
+    where the same release has a build of another name for the CUDA that is here: cupy-cuda12x for cupy-cuda11x; and
+    where that build is a newer release, before wheels of an older CUDA that no process finds by itself.
     """
+    fitting = tuple(_need_of(row, framework, facts) for row in rows)
     replaces = any(isinstance(one, ChangePackages) and one.remove == (framework.package,) for one in fitting[:1])
-    if _is_asked_by_others(framework) or replaces:
-        return (*fitting, *own)
+    newer = any(release_key(row.versions) > release_key(framework.version) for row in rows[:1])
     beside = _is_beside(framework, environment_of(framework, facts))
-    return (*fitting, *own) if beside else (*own, *fitting)
+    newer = newer and isinstance(own[0], ChangePackages) and not (finds_wheels(framework) or preload(framework))
+    first = _is_asked_by_others(framework) or replaces or beside or newer
+    return (*fitting, *own) if first else (*own, *fitting)
 
 
 def _is_asked_by_others(framework: Framework) -> bool:
@@ -238,9 +245,10 @@ def _plain(specifier: str) -> str:
 
 
 def _needs(framework: Framework, row: FrameworkRow, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
-    """Its own extra with the wheels, where it has one; and a toolkit of the version it needs.
+    """Its own extra with the wheels, else the wheels of what it lacks; and a toolkit of the version it needs.
 
-    Where it comes with another package and asks for no more than one wheel brings, that is nearer than a toolkit.
+    A CUDA of the system's comes last: it needs root, and more of the machine changes. Wheels of two CUDA releases do
+    not go into one environment.
     """
     toolkit = InstallToolkit(known(row, "cuda"))
     if framework.package.endswith("-plugin"):
@@ -248,9 +256,10 @@ def _needs(framework: Framework, row: FrameworkRow, facts: Facts, matrix: Matrix
     if is_extra_for_libraries(framework) and row.pins:
         python = environment_of(framework, facts).interpreter
         return InstallPackage(framework.package, f"=={framework.version}", python), toolkit
-    lost = tuple(one for one in _asked(framework, facts) if one.missing) if _is_asked_by_others(framework) else ()
-    wheels = wheels_for(lost, framework, facts, matrix) if lost else ()
-    return (*(one for one in wheels if len(one.install) == 1), toolkit)
+    lost = tuple(one for one in _asked(framework, facts) if one.missing and isinstance(one.intended, Unseen))
+    if not lost or (_wheels(environment_of(framework, facts)) and not _is_asked_by_others(framework)):
+        return (toolkit,)
+    return (*(own_extra(framework, facts, matrix) or wheels_for(lost, framework, facts, matrix)), toolkit)
 
 
 RULE = Rule(FRAMEWORKS, check)

@@ -19,7 +19,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Compare glibc with what the framework's libraries ask for and with the manylinux tag of its wheel (PEP 600)."""
     need_linux(facts)
     if traits_of(framework.package).runs_on:
-        raise NotApplicable(f"{framework.package} is no framework with builds of its own")
+        raise NotApplicable(f"{framework.package} has no separate builds")
     found = distribution_of(framework, facts)
     if found is None or found.kind != "wheel":
         raise NotApplicable(f"{framework.label} was not installed from a wheel")
@@ -32,13 +32,10 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"glibc {glibc} is at least {floor}")
     return bad(
         f"{framework.label} was built for glibc {floor} or newer; this system has {glibc}",
-        Advice(f"use a newer distribution, or a container image whose glibc is at least {floor}"),
+        Advice(f"use a newer distribution, or a container image with glibc {floor} or newer"),
         evidence=(
             Evidence.of(facts.system.glibc, f"glibc {glibc}"),
-            *(
-                Evidence.at(source, f"{framework.package} asks for glibc {version}")
-                for source, version in asked.items()
-            ),
+            *(Evidence.at(source, f"{framework.package} needs glibc {version}") for source, version in asked.items()),
         ),
         explains=import_symptoms(framework),
     )
@@ -65,5 +62,5 @@ def _asked(framework: Framework, facts: Facts, matrix: Matrix) -> dict[str | Pla
 RULE = Rule(
     FRAMEWORKS,
     check,
-    blocks_verdict=False,  # a build that no row covers and that does not load says so itself, in words
+    blocks_verdict=False,  # a build that no row covers and that does not load says so itself, as text
 )

@@ -26,11 +26,11 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     shared = SetComputeMode(gpu.number, "DEFAULT")
     evidence = Evidence.of(gpu.compute_mode, f"compute mode {mode}")
     if mode == "prohibited":
-        return bad(f"{gpu.label} admits no CUDA program: its compute mode is prohibited", shared, evidence=(evidence,))
+        return bad(f"{gpu.label} allows no CUDA program: its compute mode is prohibited", shared, evidence=(evidence,))
     pids = ", ".join(map(str, users))
     return bad(
-        f"{gpu.label} is in use, and its compute mode (exclusive-process) admits one process at a time",
-        Advice(f"Wait for the process that has {gpu.label} (pid {pids}), or take another GPU."),
+        f"{gpu.label} is in use, and its compute mode (exclusive-process) allows only one process",
+        Advice(f"Wait for the process on {gpu.label} (pid {pids}), or use another GPU."),
         shared,
         severity=Severity.WARNING,
         evidence=(evidence, Evidence.of(gpu.now.processes, f"process {pids}")),

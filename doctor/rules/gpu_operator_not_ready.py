@@ -20,7 +20,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     need_live(facts)
     state = facts.system.gpu_operator.get()
     if not state.is_here:
-        raise NotApplicable("no GPU operator is on this node")
+        raise NotApplicable("this node has no GPU operator")
     if _FOR_MACHINES & set(state.ready):
         raise NotApplicable("the GPU operator gives this node's GPUs to virtual machines")
     missing = [one for one in _WANTED if one not in state.ready]
@@ -28,9 +28,9 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("the GPU operator has validated driver, toolkit, CUDA and device plugin")
     return bad(
         f"the GPU operator has not validated this node: {', '.join(missing)} missing",
-        Advice("See what the pod of the operator's validator on this node waits for: its init containers say."),
+        Advice("Read the logs of the validator pod's init containers on this node: they show what it waits for."),
         severity=Severity.WARNING,
-        evidence=(Evidence.of(facts.system.gpu_operator, f"there: {', '.join(state.ready) or 'nothing'}"),),
+        evidence=(Evidence.of(facts.system.gpu_operator, f"ready: {', '.join(state.ready) or 'nothing'}"),),
     )
 
 

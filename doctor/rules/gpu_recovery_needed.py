@@ -16,9 +16,9 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     need_live(facts)
     action = gpu.recovery.get()
     if action == "none":
-        return ok("the driver asks for nothing")
+        return ok("the driver requests no action")
     return bad(
-        f"the driver asks for {gpu.label} to be recovered: {action}",
+        f"the driver requests a recovery of {gpu.label}: {action}",
         _need(action, gpu),
         evidence=(Evidence.of(gpu.recovery, f"recovery action of {gpu.label}: {action}"),),
     )
@@ -28,10 +28,10 @@ def _need(action: str, gpu: Gpu) -> Need:
     """GPUs that talk to one another are reset together."""
     if action in _RESETS:
         return ResetGpu(gpu.number if _RESETS[action] else None)
-    return Advice(f"{_HOW.get(action, _OTHERWISE)} (the driver asks for: {action}).")
+    return Advice(f"{_HOW.get(action, _OTHERWISE)} (the driver requests: {action}).")
 
 
 _RESETS = {"reset": True, "drain and reset": False}  # whether the GPU alone is reset
-_HOW = dict.fromkeys(("restart", "restart of the system"), "Stop the work and restart the machine")
-_OTHERWISE = "Stop the work on this machine and ask whoever keeps it"
+_HOW = dict.fromkeys(("restart", "restart of the system"), "Stop the programs and reboot")
+_OTHERWISE = "Stop the programs on this machine and ask its administrator"
 RULE = Rule(GPUS, check, blocks_verdict=False)

@@ -18,7 +18,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     need_where(facts, "gpus")
     switches = switches_of(framework.package)
     if not switches or framework.is_cpu_build:
-        raise NotApplicable(f"no variable is known that keeps {framework.label} alone off the GPU")
+        raise NotApplicable(f"no variable is known that turns the GPU off only for {framework.label}")
     for switch in switches:
         setting = variable(facts, switch.name)
         then = switch.then(setting.value) if setting else ""

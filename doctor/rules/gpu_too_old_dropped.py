@@ -16,4 +16,4 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     return answer(TOO_OLD, framework, facts, matrix)
 
 
-RULE = Rule(FRAMEWORKS, check, blocks_verdict=False)  # what cannot be told, gpu-arch-not-in-build says
+RULE = Rule(FRAMEWORKS, check, blocks_verdict=False)  # what is unknown, gpu-arch-not-in-build says

@@ -23,16 +23,20 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """From Turing on the module gives the card's GSP its firmware; without it a card does not start."""
     need_own_kernel(facts)
     if nvml_works(facts) and not undriven(facts):
-        return ok("the driver shows every card")
+        return ok("the driver lists every card")
     said = kernel_says(facts)
     absent = re.search(_ABSENT, said)
     if absent is None:
         if not isinstance(facts.system.kernel_log, Seen):
-            raise UnseenError("the kernel's log, which would say so, cannot be read (sudo dmesg)")
-        return ok("the kernel log misses no firmware" if FAILED_START not in said else "it is not the firmware")
+            raise UnseenError("the kernel log cannot be read (sudo dmesg)")
+        return ok(
+            ("the kernel log shows no missing firmware")
+            if FAILED_START not in said
+            else "the firmware is not the cause"
+        )
     release, file = absent[1], absent[2]
     return bad(
-        f"the firmware nvidia/{release}/{file}, without which the card does not start, is not found",
+        f"the firmware nvidia/{release}/{file} was not found: the card does not start without it",
         ReinstallFirmware(release, value_or(facts.driver.module_source, "")),
         evidence=(Evidence.of(facts.system.kernel_log, absent[0]),),
         explains=tuple(map(Symptom, _EXPLAINED)),

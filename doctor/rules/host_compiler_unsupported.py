@@ -26,7 +26,9 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable(f"{toolkit.label} has no nvcc")
     named = {value_or(name.leads_to, "") for name in value_or(facts.toolkit.names, ())} - {""}
     if toolkit.path not in named and (named or toolkit.kind in {"conda", "wheels"}):
-        raise NotApplicable(f"no variable, link or PATH entry leads to {toolkit.label}: it compiles nothing unasked")
+        raise NotApplicable(
+            f"no variable, symlink or PATH entry points to {toolkit.label}, so it is not used by default"
+        )
     row = matrix.compilers(toolkit.release.get())
     compiler = _used(toolkit.nvcc.value, facts.compilers.get(), row)
     version = compiler.version.get()
@@ -34,8 +36,10 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
     if _fits(compiler, row):
         return ok(f"nvcc of CUDA {toolkit.release.get()} accepts {compiler.kind} {version}")
     return bad(
-        f"nvcc of CUDA {toolkit.release.get()} accepts {compiler.kind} {accepted}; it would call {compiler.path}, "
-        f"which is {version}",
+        (
+            f"nvcc of CUDA {toolkit.release.get()} accepts {compiler.kind} {accepted}, "
+            f"but it would call {compiler.path} ({version})"
+        ),
         *_needs(row, facts, matrix),
         severity=Severity.WARNING,
         evidence=(
@@ -88,14 +92,14 @@ def _needs(row: CompilerRow, facts: Facts, matrix: Matrix) -> Iterator[Need]:
     if packaged and row.reads_flags is not False:
         yield InstallHostCompiler(f"g++-{packaged}", _flags(f"/usr/bin/g++-{packaged}", facts))
     newest = f"gcc {row.gcc_max}" if value_or(facts.system.family, "") != "windows" else f"_MSC_VER {row.msc_max}"
-    yield Advice(f"install a C++ compiler up to {newest} and name it to nvcc by -ccbin, or install a newer CUDA")
+    yield Advice(f"install a C++ compiler up to {newest} and pass it to nvcc with -ccbin, or install a newer CUDA")
 
 
 def _naming(path: str, row: CompilerRow, facts: Facts) -> Need:
     """How this nvcc is told of a compiler: what it does not read is no remedy."""
     windows = value_or(facts.system.family, "") == "windows"
     if (row.reads_ccbin if windows else row.reads_flags) is False:
-        return Advice(f"call nvcc with -ccbin {path}: it reads no variable for that")
+        return Advice(f"call nvcc with -ccbin {path} (it has no variable for this)")
     if windows:
         return AssignVariable("NVCC_CCBIN", path)
     return AssignVariable(_FLAGS, _flags(path, facts))

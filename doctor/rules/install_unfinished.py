@@ -18,24 +18,24 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     damaged = [one for one in runs if one.state == "damaged"]
     if killed:
         what = (
-            f"installation {killed[0].id} ({killed[0].summary})" if len(killed) == 1 else f"{len(killed)} installations"
+            f"installation {killed[0].id} ({killed[0].summary})"
+            if len(killed) == 1
+            else (f"{len(killed)} installations")
         )
         return bad(
-            f"{what} of gpudoctor {'was' if len(killed) == 1 else 'were'} killed half way, and not taken back yet",
+            f"{what} of gpudoctor {'was' if len(killed) == 1 else 'were'} interrupted and not undone yet",
             *(RollBack(one.id) for one in killed),
             severity=Severity.WARNING,
             evidence=tuple(
-                Evidence("a record without an end; `backup` has the originals", file=one.directory) for one in killed
+                Evidence("the record has no end; `backup` has the original files", file=one.directory) for one in killed
             ),
         )
     if damaged:
         return unknown(f"the record of an installation is damaged: {', '.join(one.directory for one in damaged)}")
     unclear = [one for one in runs if one.state == "unclear"]
     if unclear:
-        return unknown(
-            f"installation {unclear[0].id} was killed or is still at work: its lock cannot be looked at here"
-        )
-    return ok("no installation of gpudoctor is half done")
+        return unknown(f"installation {unclear[0].id} was killed or is still running: its lock cannot be read here")
+    return ok("gpudoctor has no unfinished installation")
 
 
 RULE = Rule(MACHINE, check, blocks_verdict=False)

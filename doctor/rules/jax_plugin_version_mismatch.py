@@ -25,10 +25,10 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     """
     parts = {one.name: one for one in installed(environment) if _is_part(one.name)}
     if "jaxlib" not in parts or len(parts) == 1:
-        raise NotApplicable("jaxlib and what belongs to it are not installed together")
+        raise NotApplicable("jaxlib and its plugins are not installed together")
     problems = [*_with_jax(parts, environment), *_with_plugins(parts, environment), *_halves(parts, environment)]
     if not problems:
-        return ok("jax, jaxlib and the plugins belong together: " + _list(parts))
+        return ok("jax, jaxlib and the plugins fit together: " + _list(parts))
     return bad(
         "; ".join(problems),
         *_needs(parts, environment),
@@ -58,7 +58,7 @@ def _with_jax(parts: dict[str, Distribution], environment: Environment) -> Itera
     asked = (pin(text) for each in frameworks if each.package == "jax" for text in value_or(each.requires, ()))
     for one in (one for one in asked if one and one.name == "jaxlib" and not one.optional):
         if not keeps(one.specifier, jaxlib.version.partition("+")[0]):
-            yield f"jax {jax.version} asks for jaxlib {one.specifier}; this is {jaxlib.version}"
+            yield f"jax {jax.version} requires jaxlib {one.specifier}; {jaxlib.version} is installed"
 
 
 def _with_plugins(parts: dict[str, Distribution], environment: Environment) -> Iterator[str]:
@@ -67,10 +67,10 @@ def _with_plugins(parts: dict[str, Distribution], environment: Environment) -> I
     refused = tuple(start for each in frameworks if each.package == "jaxlib" for start in each.refuses_others)
     for name, one in parts.items():
         if name.endswith("-plugin") and name.startswith(refused) and _release(one) != _release(jaxlib):
-            yield f"{name} {one.version} does not belong to jaxlib {jaxlib.version}, and is not used"
+            yield f"{name} {one.version} does not fit jaxlib {jaxlib.version} and is not used"
         partner = parts.get(name.replace("-pjrt", "-plugin"))
         if name.endswith("-pjrt") and partner and _release(partner) != _release(one):
-            yield f"{name} {one.version} does not belong to {partner.name} {partner.version}"
+            yield f"{name} {one.version} does not fit {partner.name} {partner.version}"
 
 
 def _halves(parts: dict[str, Distribution], environment: Environment) -> Iterator[str]:
@@ -78,7 +78,7 @@ def _halves(parts: dict[str, Distribution], environment: Environment) -> Iterato
     for each in value_or(environment.frameworks, ()):
         for one in filter(None, map(pin, value_or(each.requires, ()))):
             if one.name.endswith("-pjrt") and not one.optional and one.name not in parts:
-                yield f"{each.label} asks for {one.name}{one.specifier}, which is not installed: JAX sees no GPU"
+                yield f"{each.label} requires {one.name}{one.specifier}, which is not installed: JAX sees no GPU"
 
 
 def _needs(parts: dict[str, Distribution], environment: Environment) -> tuple[Need, ...]:

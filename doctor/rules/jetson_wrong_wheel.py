@@ -14,7 +14,7 @@ from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS
 
-_JETPACK = "install the build of {} that NVIDIA publishes for this JetPack (L4T {}), or run it in a container for it"
+_JETPACK = "install NVIDIA's build of {} for this JetPack (L4T {}), or use a container for it"
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -23,7 +23,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     Elsewhere, a build that is published for Jetson only.
     """
     if traits_of(framework.package).runs_on:
-        raise NotApplicable(f"{framework.package} runs on the CUDA of {traits_of(framework.package).runs_on}")
+        raise NotApplicable(f"{framework.package} uses the CUDA of {traits_of(framework.package).runs_on}")
     jetson = facts.system.jetson.get()
     if jetson:
         return _on_jetson(framework, facts, jetson, matrix)
@@ -39,7 +39,9 @@ def _newer_cuda(framework: Framework, facts: Facts, release: str, matrix: Matrix
         return ""
     if any(one.origin == "compat" and one.loads for one in value_or(facts.driver.libraries, ())):
         return ""
-    return f"{framework.label} is built for CUDA {framework.cuda.value.major}, and L4T {release} runs {row.cuda_major}"
+    return (
+        f"{framework.label} is built for CUDA {framework.cuda.value.major}, but L4T {release} supports {row.cuda_major}"
+    )
 
 
 def _on_jetson(framework: Framework, facts: Facts, release: str, matrix: Matrix) -> Answer:
@@ -65,7 +67,7 @@ def _elsewhere(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     own = [row for row in rows if build and row.build == build]
     if own and all(row.arch == ("jetson",) for row in own):
         return bad(
-            f"{framework.label} is a build for Jetson, and this is none",
+            f"{framework.label} is a build for Jetson, but this is not a Jetson",
             Advice(f"install a build of {framework.package} for ARM servers (sbsa)"),
             evidence=(Evidence("published for Jetson only", label=f"matrix, {own[0].id}"),),
         )

@@ -56,9 +56,9 @@ def _failed(facts: Facts, kernel: str) -> DkmsBuild | None:
 
 
 def _summary(facts: Facts, kernel: str, others: frozenset[str]) -> str:
-    of = f", only for {', '.join(sorted(others))}" if others else "; DKMS knows the driver but has built nothing"
+    of = f", only for {', '.join(sorted(others))}" if others else "; DKMS has the driver but no built module"
     if value_or(facts.driver.module_source, "") == _GONE:
-        return f"the modules of the running kernel {kernel} were removed; the nvidia module is there{of}"
+        return f"the modules of the running kernel {kernel} were deleted; the nvidia module exists{of}"
     failed = _failed(facts, kernel)
     if failed:
         return f"no nvidia module is built for kernel {kernel}{of}: DKMS failed to build {failed.release} for it"
@@ -96,7 +96,7 @@ def _newer(facts: Facts, matrix: Matrix, failed: DkmsBuild) -> tuple[Need, ...]:
     branch, last = int(failed.release.partition(".")[0]), last_branch(generations(facts, matrix))
     need = driver_needed(facts, matrix)
     if last is not None and last <= branch:
-        text = f"Keep a kernel that driver {branch} can be built for: no newer branch drives this card."
+        text = f"Keep a kernel that supports driver {branch}: no newer branch supports this card."
         return (Advice(text),)
     return (
         need if last is not None or not isinstance(need, InstallDriver) else need._replace(versions=f">={branch + 1}"),
@@ -104,7 +104,7 @@ def _newer(facts: Facts, matrix: Matrix, failed: DkmsBuild) -> tuple[Need, ...]:
 
 
 def _started(kernel: str) -> Need:
-    text = f"Start kernel {kernel}, which has its module, from the boot menu (GRUB: 'Advanced options')."
+    text = f"In the boot menu, start kernel {kernel}, which has its module (GRUB: 'Advanced options')."
     return Advice(text)
 
 

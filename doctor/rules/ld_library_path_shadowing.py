@@ -35,10 +35,10 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     for one in _older(framework, facts, matrix):
         return _judge_older(framework, one, facts, matrix)
     if not known:
-        raise NotApplicable(f"{framework.label} ships and pins no cuDNN of its own, and no variable brings older CUDA")
+        raise NotApplicable(f"{framework.label} has no cuDNN of its own, and no variable points to an older CUDA")
     found = next((one for one in known if isinstance(one.path, Seen)), None)
     if found is None and all(one.missing for one in known):
-        raise NotApplicable(f"{known[0].soname} is not found at all: no variable brings another")
+        raise NotApplicable(f"{known[0].soname} was not found, and no variable points to another")
     found = found or known[0]
     return good or ok(f"{found.path.get()} is loaded: {describe_resolution(found.way)}")
 
@@ -70,11 +70,11 @@ def _judge(framework: Framework, found: Prediction, facts: Facts, matrix: Matrix
     loaded, own = _release(found.path.get(), facts), _release(found.intended.get(), facts)
     lost = [one.soname for one in predictions(framework, facts) if one.missing]
     if loaded and own and loaded.agrees_with(own) and not lost:
-        return ok(f"{found.variable} puts another copy of the same cuDNN {own} first")
+        return ok(f"{found.variable} puts another copy of cuDNN {own} first")
     instead = f"instead of its own {own}" if own else "instead of its own"
     lacking = f", which has no {lost[0]}" if lost else ""
     return bad(
-        f"{framework.label} will load cuDNN {loaded or 'of an unknown release'} {instead}{lacking}",
+        f"{framework.label} will load cuDNN {loaded or 'of unknown version'} {instead}{lacking}",
         *filter(None, [out_of_variable(found)]),
         severity=Severity.ERROR if lost else _severity(loaded, _least(framework, facts, matrix) or own),
         evidence=_evidence(framework, found),
@@ -125,7 +125,7 @@ def _evidence(framework: Framework, found: Prediction) -> tuple[Evidence, ...]:
     pinned = f", pinned by {pin}," if pin else ""
     return (
         Evidence.at(how(framework.requires) or Place(framework.path), f"its own{pinned} is {found.intended.get()}"),
-        Evidence(f"will load {found.path.get()}", label=f"the loader, asked for {found.soname}"),
+        Evidence(f"will load {found.path.get()}", label=f"the loader's search for {found.soname}"),
         _of_variable(found),
     )
 

@@ -27,7 +27,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     need_own_cuda(framework)
     asked = next((one for one in predictions_for(framework, facts) if one.soname == _NAME), None)
     if asked is None:
-        raise NotApplicable(f"{framework.label} opens no library by the name {_NAME}")
+        raise NotApplicable(f"{framework.label} does not open {_NAME}")
     if asked.outcome is Outcome.FOUND:
         return ok(f"{framework.label} finds {asked.path.get()}")
     need_gpu(facts)
@@ -35,7 +35,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         asked.path.get()
     driver = loading_library(facts, "libcuda")
     if driver is None:
-        raise NotApplicable("no libcuda.so.1 is found either")
+        raise NotApplicable("libcuda.so.1 was not found either")
     folder = posixpath.dirname(driver.path)
     need = (
         with_directories((folder,), facts)
@@ -43,11 +43,13 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         else LinkTo(f"{folder}/{_NAME}", posixpath.basename(driver.path))
     )
     return bad(
-        f"{framework.label} will abort in cuDNN: it opens {_NAME}, and only {driver.path} is found",
+        f"{framework.label} will abort in cuDNN: it opens {_NAME}, but only {driver.path} was found",
         need,
         evidence=(
-            Evidence(f"opens {_NAME} when it is loaded", file=asked.library),
-            Evidence(asked.path.why if isinstance(asked.path, Unseen) else "", label=f"the loader, asked for {_NAME}"),
+            Evidence(f"opens {_NAME} at its start", file=asked.library),
+            Evidence(
+                asked.path.why if isinstance(asked.path, Unseen) else "", label=(f"the loader's search for {_NAME}")
+            ),
         ),
     )
 

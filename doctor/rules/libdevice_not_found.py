@@ -19,7 +19,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"{framework.label} finds {found[0]}")
     said = tuple(Evidence(value, label=name) for name, value in tools.named)
     return bad(
-        f"{framework.label} needs libdevice.10.bc for the kernels that it compiles, and finds none",
+        f"{framework.label} needs libdevice.10.bc to compile kernels, but did not find it",
         *needs_of_nvcc(framework, facts),
         severity=severity_of(framework),
         evidence=(

@@ -73,7 +73,7 @@ def _own(framework: Framework, facts: Facts, matrix: Matrix) -> Seen[CudaVersion
 
 
 def _start(major: int, facts: Facts, matrix: Matrix) -> Start | None:
-    """Whether the driver starts what is built with that CUDA; None where nobody knows."""
+    """Whether the driver starts what is built with that CUDA; None where unknown."""
     try:
         return start_of(CudaVersion(major, 0), facts, matrix)
     except (Uncovered, UnseenError, NotApplicable):
@@ -94,10 +94,10 @@ def _needs(
         return (ChangePackages((name,), environment_of(framework, facts).interpreter, tuple(others)),)
     if wheel:
         return (wheel_need(wheel.name, wheel.specifier, framework, facts),)
-    cuda = f"CUDA {own.value.major}" if own else "a CUDA that the driver runs"
+    cuda = f"CUDA {own.value.major}" if own else "a CUDA that the driver supports"
     if own and stem in _WHEELS and framework.environment:
         return (InstallPackage(f"{start}{own.value.major}", interpreter=environment_of(framework, facts).interpreter),)
-    return (Advice(f"Install {_NAMES[stem]} for {cuda} in place of {one.path.get()}."),)
+    return (Advice(f"Install {_NAMES[stem]} for {cuda} instead of {one.path.get()}."),)
 
 
 def _of_other_cudas(stem: str, framework: Framework, facts: Facts, matrix: Matrix) -> list[str]:

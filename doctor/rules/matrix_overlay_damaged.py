@@ -13,12 +13,12 @@ from doctor.rules.shared.subjects import MACHINE
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """The shipped rows alone have judged everything else: that must not go unsaid."""
     if not matrix.has_overlay:
-        raise NotApplicable("gpudoctor matrix refresh has written nothing here")
+        raise NotApplicable("no data of gpudoctor matrix refresh exists here")
     problems = matrix.overlay_problems
     if not problems:
-        return ok("the rows that gpudoctor matrix refresh wrote are whole")
+        return ok("the data of gpudoctor matrix refresh is complete")
     return bad(
-        "rows that gpudoctor matrix refresh wrote are damaged and were ignored",
+        "some data of gpudoctor matrix refresh is damaged and was ignored",
         *(Advice(problem.hint.removeprefix("It is ignored. ")) for problem in problems),
         severity=Severity.WARNING,
         evidence=tuple(Evidence(str(problem), label="the user's own rows") for problem in problems),

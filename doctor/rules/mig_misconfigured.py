@@ -66,7 +66,7 @@ def _unknown_instance(gpu: Gpu, setting: Variable, entry: str) -> Answer:
 def _unnamed(gpu: Gpu, setting: Variable | None) -> Answer:
     instances = value_or(gpu.mig_instances, ())
     return bad(
-        f"{_NAME} names none of the {len(instances)} MIG instances of {gpu.label}: programs get the first, or none",
+        f"{_NAME} names none of the {len(instances)} MIG instances of {gpu.label}: programs get the first one or none",
         AssignVariable(_NAME, instances[0], setting.set_in if setting else ""),
         severity=Severity.INFO,
         evidence=(

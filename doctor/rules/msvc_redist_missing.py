@@ -17,7 +17,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Hold the runtime DLLs that its libraries import against what the search finds."""
     dlls = [one for one in needs_of(framework, facts) if "140" in one.name]
     if not dlls:
-        raise NotApplicable(f"the libraries of {framework.label} name no DLL of the Visual C++ runtime")
+        raise NotApplicable(f"the libraries of {framework.label} need no DLL of the Visual C++ runtime")
     lacks = tuple(dict.fromkeys(one.name for one in dlls if not one.found))
     if not lacks:
         return ok(f"{framework.label} finds the Visual C++ runtime")

@@ -28,7 +28,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     others = [one for one in found if one is not keep]
     names = ", ".join(one.name for one in found)
     return bad(
-        f"{names} are installed together: they own the same files, and what is imported is a mixture",
+        f"{names} are installed together: they own the same files, so the import is a mixture",
         ChangePackages((f"{keep.name}=={keep.version}",), environment.interpreter, tuple(one.name for one in others)),
         evidence=tuple(Evidence.at(one.place, f"{one.name} {one.version}") for one in found),
         explains=(

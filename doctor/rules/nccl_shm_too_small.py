@@ -26,7 +26,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if size > _CONTAINER_DEFAULT_BYTES:
         return ok(f"shared memory: {size >> 20} MiB")
     return bad(
-        f"shared memory of {size >> 20} MiB is too little for NCCL between {gpus} GPUs, and for data-loader workers",
+        f"{size >> 20} MiB of shared memory is too little for NCCL with {gpus} GPUs and for data-loader workers",
         EnlargeSharedMemory(_ENOUGH_BYTES),
         severity=Severity.WARNING,
         evidence=(Evidence.of(facts.system.shm_bytes, f"{size >> 20} MiB"), Evidence(f"{gpus} GPUs", label="NVML")),

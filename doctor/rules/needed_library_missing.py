@@ -30,15 +30,15 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     need_linux(facts)
     told = predictions_for(framework, facts)
     if not told:
-        raise NotApplicable(f"what {framework.label} opens is not known, or it opens nothing")
+        raise NotApplicable(f"the libraries that {framework.label} opens are unknown, or it opens none")
     lost = tuple(one for one in told if not one.is_cuda and not one.optional and not _lacks_for_all(one.soname, facts))
     if lost and all(is_of_the_base(one.library, framework, facts) for one in lost):
-        raise NotApplicable(f"they are needed by libraries of {traits_of(framework.package).runs_on}, which is judged")
+        raise NotApplicable(f"the libraries of {traits_of(framework.package).runs_on} need them, and that is checked")
     if not lost:
         for one in told:
             if not one.soname:
                 one.path.get()  # the process could not be followed to its end
-        return ok(f"every other library that {framework.label} needs is found")
+        return ok(f"every other library that {framework.label} needs was found")
     one = lost[0]
     what = (
         f"is too old: {one.damaged} has no {one.lacks_version}"
@@ -56,7 +56,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _lacks_for_all(soname: str, facts: Facts) -> bool:
-    """Whether it is the driver's, and no libcuda is found here by any program, of which the driver's rules judge.
+    """Whether it is the driver's, and libcuda was not found here by any program, of which the driver's rules judge.
 
     They judge neither NVML's library beside a libcuda that is found, nor a libcuda of NixOS or in a container of WSL
     that is there and not searched, nor the libraries of a Jetson.
@@ -85,14 +85,13 @@ def _of_the_driver(one: Prediction, facts: Facts) -> Need:
     found = loading_library(facts, one.soname.partition(".")[0])
     if found and not one.damaged:
         return Advice(
-            f"Make a directory that has links to {found.path} as {one.soname} and to nothing of glibc's, and put it on "
-            f"LD_LIBRARY_PATH: other programs find it, the loader of {one.library or 'this Python'} does not look "
-            f"into {posixpath.dirname(found.path)}."
+            f"Create a directory with only a symlink {one.soname} to {found.path}, and add it to LD_LIBRARY_PATH. "
+            f"The loader of {one.library or 'this Python'} does not search {posixpath.dirname(found.path)}."
         )
     inside = container(facts)
     if value_or(facts.system.jetson, ""):
-        packages = "Install the libraries of Jetson Linux's driver (nvidia-l4t-*), of the release that runs here."
-        return Advice("Start the container anew with --runtime nvidia." if inside else packages)
+        packages = "Install the driver libraries of Jetson Linux (nvidia-l4t-*), in the version that runs here."
+        return Advice("Start the container again with --runtime nvidia." if inside else packages)
     if inside:
         return GiveGpus(inside)
     release = value_or(facts.driver.module_release, None)
@@ -118,7 +117,7 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
     if out:
         return (out,)
     if one.soname in _OF_GLIBC and value_or(facts.system.distribution_id, "") == "alpine":
-        text = f"Use a system or container image that has glibc: {framework.label} is built for it, Alpine has musl."
+        text = f"Use a system or container image with glibc: {framework.label} needs it, and Alpine has musl."
         return (Advice(text),)
     if one.soname in LINKED_TO:
         return (_of_the_driver(one, facts),)
@@ -127,8 +126,8 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
     environment = environment_of(framework, facts)
     base = _cpu_base(framework, environment)
     if base and one.soname in asked_of_torch(framework.package, environment):
-        text = f"{base.label} is a CPU build, and {framework.label} was compiled for one with CUDA"
-        return (Advice(f"{text}: change one of the two for a build of the other's kind."),)
+        text = f"{base.label} is a CPU build, but {framework.label} was compiled for CUDA"
+        return (Advice(f"{text}: replace one of them, so that both are of the same kind."),)
     python = environment.interpreter
     absent = () if one.damaged else absent_pins(framework, facts, matrix)
     release, _, build = framework.version.partition("+")
@@ -137,7 +136,7 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
         return (ChangePackages(tuple(absent), python), whole)
     if one.damaged or _may_be_its_own(one.soname, environment):
         return (whole,)
-    return (Advice(f"Install the package of the system that has {one.soname}: none of Python's lists it."),)
+    return (Advice(f"Install the system package with {one.soname}: no Python package has it."),)
 
 
 def _cpu_base(framework: Framework, environment: Environment) -> Framework | None:

@@ -34,7 +34,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if nvml_works(facts):
         missing = tuple(path for path in missing if path == _UVM)
     if not missing:
-        return ok("nvidiactl, nvidia-uvm and the cards' nodes are there")
+        return ok("nvidiactl, nvidia-uvm and the cards' nodes exist")
     if missing == (_UVM,) and not container(facts):
         return _by_modprobe(facts)
     return bad(
@@ -50,10 +50,10 @@ def _by_modprobe(facts: Facts) -> Answer:
     """A user's program starts nvidia-modprobe, which must be set-user-ID; root's makes the node itself."""
     state = value_or(facts.driver.modprobe, "set-user-ID")
     if state == "set-user-ID" or value_or(facts.system.is_root, True):
-        return ok(f"{_UVM} is made when the first CUDA program starts")
+        return ok(f"{_UVM} is created when the first CUDA program starts")
     why = "is not installed" if state == "absent" else "is not set-user-ID"
     return bad(
-        f"{_UVM} is missing, and nvidia-modprobe, which makes it for a user's program, {why}",
+        f"{_UVM} is missing, and nvidia-modprobe, which creates it, {why}",
         _modprobe(state, facts),
         evidence=(*_evidence(facts), Evidence.of(facts.driver.modprobe, f"nvidia-modprobe {why}")),
         places=(_UVM,),
@@ -75,7 +75,7 @@ def _missing(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def _evidence(facts: Facts) -> tuple[Evidence, ...]:
     nodes = value_or(facts.driver.nodes, ())
-    there = ", ".join(node.path for node in nodes) or "no node of the driver"
+    there = ", ".join(node.path for node in nodes) or "no driver node"
     loaded = "loaded" if module_is_loaded(facts) else "not loaded"
     return (
         Evidence.of(facts.driver.nodes, there),

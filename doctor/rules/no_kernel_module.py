@@ -32,7 +32,7 @@ def _absent(facts: Facts, matrix: Matrix, what: str) -> Answer:
         on_host(facts, need, "install or load the NVIDIA driver"),
         evidence=(
             *(Evidence.of(facts.pci, card.label) for card in value_or(facts.pci, ())),
-            Evidence.of(facts.driver.modules_loaded, "nvidia is not among the loaded modules", "modules"),
+            Evidence.of(facts.driver.modules_loaded, "the module nvidia is not loaded", "modules"),
             *(Evidence(line, label="modprobe.d") for line in value_or(facts.driver.blocked, ())),
             *nvml_evidence(facts),
         ),
@@ -58,7 +58,7 @@ def _installed(facts: Facts, matrix: Matrix) -> tuple[str, Need]:
     """Whether it only has to be loaded, or is not there at all."""
     blocked = value_or(facts.driver.blocked, ())
     if blocked:
-        return f": {blocked[0].partition(': ')[0]} keeps it away", _let_in(blocked, facts)
+        return f": {blocked[0].partition(': ')[0]} blocks it", _let_in(blocked, facts)
     files, kernel = facts.driver.module_files, value_or(facts.system.kernel, "")
     if any(one.kernel == kernel for one in value_or(files, ())):
         return ", though it is installed for this kernel", LoadKernelModule(kernel=kernel)

@@ -15,11 +15,11 @@ from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE, need_live
 
 _ELSEWHERE = (
-    "Run on a machine with an NVIDIA GPU, or use the frameworks' CPU builds. No driver, CUDA or cuDNN helps here."
+    "Use a machine with an NVIDIA GPU, or CPU builds of the frameworks. A driver, CUDA or cuDNN does not help here."
 )
 _FOR_ANOTHER = (
     "Use the frameworks' builds for macOS, or a machine with Linux or Windows and an NVIDIA GPU: 'gpudoctor check"
-    " --root', 'explain', 'matrix' and 'install ... --os linux' work here for another machine."
+    " --root', 'explain', 'matrix' and 'install ... --os linux' work here, for another machine."
 )
 _FROM_WINDOWS = "Update WSL and the NVIDIA driver in Windows, then run 'wsl --shutdown' there and start again."
 
@@ -33,9 +33,9 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if value_or(facts.system.family, "") == "macos":
         return _on_a_mac(facts, matrix)
     if facts.has_gpu:
-        return ok("there is an NVIDIA GPU")
+        return ok("an NVIDIA GPU exists")
     if facts.has_gpu is None:
-        raise UnseenError("neither PCI nor NVML could be asked whether there is an NVIDIA GPU")
+        raise UnseenError("unknown: PCI and NVML could not be read")
     if wsl(facts):
         return _in_wsl(facts)
     return _missing(
@@ -55,7 +55,7 @@ def _missing(why: str, need: Need, *evidence: Evidence, facts: Facts) -> Answer:
 def _on_a_mac(facts: Facts, matrix: Matrix) -> Answer:
     row = absent("", "", TargetMachine(os_family="macos", arch=""), matrix)
     if row is None:
-        raise UnseenError("no row says whether there is CUDA for macOS")
+        raise UnseenError("CUDA for macOS: unknown")
     return _missing(
         f"no CUDA on this Mac: {row.summary}",
         Advice(_FOR_ANOTHER),
@@ -67,12 +67,12 @@ def _on_a_mac(facts: Facts, matrix: Matrix) -> Answer:
 
 def _in_wsl(facts: Facts) -> Answer:
     if container(facts):
-        raise UnseenError("a container in WSL has /dev/dxg only when it was started with the GPU: look outside it too")
+        raise UnseenError("a container in WSL has /dev/dxg only if it was started with the GPU: check the WSL host too")
     facts.system.dxg.get()
     return _missing(
         "Windows gives this WSL no GPU",
         Advice(_FROM_WINDOWS),
-        Evidence.of(facts.system.dxg, "/dev/dxg is not there"),
+        Evidence.of(facts.system.dxg, "/dev/dxg does not exist"),
         facts=facts,
     )
 

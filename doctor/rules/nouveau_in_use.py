@@ -23,9 +23,9 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         return ok("NVML works")
     bound, evidence = _bound(facts) if isinstance(facts.pci, Seen) else _loaded(facts)
     if not bound:
-        return ok("no other kernel driver holds the card")
+        return ok("no other kernel driver uses the card")
     return bad(
-        f"the kernel driver {bound} holds the card, so NVIDIA's own cannot",
+        f"the kernel driver {bound} uses the card, so NVIDIA's driver cannot",
         *_needs(facts, matrix, bound),
         evidence=evidence,
         explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes")),
@@ -52,9 +52,9 @@ def _known(driver: str) -> str:
 
 def _needs(facts: Facts, matrix: Matrix, bound: str) -> tuple[Need, ...]:
     """Where no NVIDIA module is installed at all, installing the driver comes first: it also turns nouveau off."""
-    away = on_host(facts, KeepModuleAway(bound), f"turn {bound} off and restart")
+    away = on_host(facts, KeepModuleAway(bound), f"turn {bound} off and reboot")
     if isinstance(facts.driver.module_files, Seen) and not value_or(facts.driver.module_files, ()):
-        return (on_host(facts, driver_needed(facts, matrix), "install the NVIDIA driver and restart"), away)
+        return (on_host(facts, driver_needed(facts, matrix), "install the NVIDIA driver and reboot"), away)
     return (away,)
 
 

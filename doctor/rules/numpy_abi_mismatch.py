@@ -18,7 +18,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     rows = matrix.abi(framework.package, framework.version, facts.system.family.get())
     row = next((one for one in rows if "numpy" in one.needs), None)
     if row is None:
-        raise NotApplicable(f"no release of another package is known that {framework.label} cannot be loaded beside")
+        raise NotApplicable(f"no package is known that conflicts with {framework.label}")
     environment = environment_of(framework, facts)
     environment.distributions.get()
     wanted = row.needs["numpy"]
@@ -26,7 +26,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if there is None:
         raise NotApplicable("numpy is not installed")
     if keeps(wanted, there.version):
-        return ok(f"{framework.label} has the numpy that it needs")
+        return ok(f"{framework.label} has a fitting numpy")
     return bad(
         f"{framework.label} needs numpy{wanted}; with numpy {there.version} {row.effect}",
         InstallPackage("numpy", wanted, environment.interpreter),

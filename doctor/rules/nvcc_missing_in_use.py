@@ -16,13 +16,13 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Only a package that a row names counts, and only without the package that holds the compiled kernels."""
     uses = dockerfile_of(facts).uses
     if not uses:
-        raise NotApplicable("no package is installed that is known to call nvcc when it is used")
+        raise NotApplicable("no installed package is known to call nvcc at run time")
     without = [one for one in uses if isinstance(one.has_nvcc, Seen) and not one.has_nvcc.value]
     if without:
         first = without[0]
         return bad(
-            f"{first.command} compiles kernels with nvcc when it is used, and {first.base.image} has no nvcc",
-            Advice(f"{first.base.source}: start from a devel image, or install the package of compiled kernels"),
+            f"{first.command} compiles kernels with nvcc at run time, but {first.base.image} has no nvcc",
+            Advice(f"{first.base.source}: use a devel image, or install the package of compiled kernels"),
             severity=Severity.WARNING,
             evidence=tuple(Evidence.at(one.source, one.command) for one in without),
         )

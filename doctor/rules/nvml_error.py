@@ -36,7 +36,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("NVML did not answer at all")
     found = tuple(_refusals(facts))
     if not found:
-        return ok("NVML answers, or refuses for a reason that has a rule of its own")
+        return ok("NVML answers, or returns an error with its own rule")
     from compat.status import status_row  # late: only a finding needs its rows
 
     first = found[0]
@@ -44,7 +44,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     meaning = f": {row.meaning}" if row else ""
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
     return bad(
-        f"{first.whose} answers with error {first.code} ({row.name if row else first.words}){meaning}{more}",
+        f"{first.whose} returns error {first.code} ({row.name if row else first.words}){meaning}{more}",
         *_needs(first, row.advice if row else "", facts),
         evidence=tuple(Evidence(one.words, label=one.whose) for one in found) or nvml_evidence(facts),
     )
@@ -75,7 +75,7 @@ def _needs(one: Refusal, advice: str, facts: Facts) -> tuple[Need, ...]:
         return (ResetGpu(int(number) if number.isdigit() else None),)
     if one.code in _CURED_BY_RESTART:
         return (on_host(facts, RestartMachine(), _RESTART),)
-    text = advice or "look into the kernel log ('sudo dmesg | grep -i nvrm'), then restart the machine"
+    text = advice or "read the kernel log ('sudo dmesg | grep -i nvrm'), then reboot"
     return (Advice(f"{text[0].upper()}{text[1:]}."),)
 
 

@@ -27,10 +27,12 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     newer = _newer_cudnn(one, facts, matrix)
     needs = newer or (*wheels_for((one,), framework, facts, matrix), *toolkit_for(one.soname, framework, facts, matrix))
     return bad(
-        f"{framework.label} compiles kernels with {one.soname}, and the loader finds no such file",
-        *(needs or (Advice(f"Install the CUDA release that has {one.soname}."),)),
+        f"{framework.label} compiles kernels with {one.soname}, but the loader does not find it",
+        *(needs or (Advice(f"Install the CUDA version with {one.soname}."),)),
         evidence=(
-            Evidence(one.path.why if isinstance(one.path, Unseen) else "", label=f"the loader, asked for {one.soname}"),
+            Evidence(
+                one.path.why if isinstance(one.path, Unseen) else "", label=(f"the loader's search for {one.soname}")
+            ),
         ),
     )
 

@@ -13,7 +13,7 @@ from doctor.rules.shared.subjects import GPUS, need_live
 
 _FULL_WIDTH = 16
 _BUSY_PERCENT = 50
-_RESEAT = "Seat the card anew, without riser, in a slot that the board's manual calls wired for 16 lanes of its own."
+_RESEAT = "Reseat the card without a riser, in a slot with 16 lanes of its own (see the board's manual)."
 
 
 def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
@@ -31,7 +31,7 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
 
 def _degraded(gpu: Gpu, what: str, source: str | Place) -> Answer:
     return bad(
-        f"{gpu.label} uses {what}: copies to and from it are slower than they could be",
+        f"{gpu.label} uses {what}: copies to and from it are slower than possible",
         Advice(_RESEAT),
         severity=Severity.WARNING,
         evidence=(Evidence.at(source, what),),

@@ -42,7 +42,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     left = leftovers(environment, facts, matrix)
     if left:
         return _left_bad(left, environment, facts, matrix)
-    return ok(f"the {len(wheels)} NVIDIA wheels are those that the frameworks ask for")
+    return ok(f"the {len(wheels)} NVIDIA wheels are the ones that the frameworks require")
 
 
 def _serves_another(one: Breach, environment: Environment, facts: Facts, matrix: Matrix) -> bool:
@@ -60,7 +60,7 @@ def _serves_another(one: Breach, environment: Environment, facts: Facts, matrix:
 
 
 def _compiled_with(framework: Framework, facts: Facts, matrix: Matrix) -> CudnnVersion | None:
-    """None where it uses none, or nobody knows."""
+    """None where it uses none, or it is unknown."""
     try:
         return built_for(framework, facts, matrix).value
     except (NotApplicable, Uncovered, UnseenError):
@@ -100,7 +100,7 @@ def _needs(broken: list[Breach], environment: Environment, facts: Facts, matrix:
     if rivals:
         owners = sorted({*rivals, *(one.framework.package for one in broken)})
         names = ", ".join(sorted(set(rivals.values())))
-        text = f"put {' and '.join(owners)} into separate environments: they ask for different versions of {names}"
+        text = f"put {' and '.join(owners)} into separate environments: they require different versions of {names}"
         return (Advice(text),)
     if len(asked) == 1:
         return (InstallPackage(*asked.popitem(), environment.interpreter),)
@@ -119,9 +119,8 @@ def _left_bad(left: list[Distribution], environment: Environment, facts: Facts, 
     several = len(left) > 1
     anew = as_requirements(_damaged_by_removal(gone, environment), environment, facts, matrix)
     return bad(
-        f"{len(left)} wheel{'s' * several} for {majors} {'are' if several else 'is'} left over: nothing in this "
-        f"environment asks for {'them' if several else 'it'} "
-        f"({', '.join(gone[:3])}{', ...' if len(gone) > 3 else ''})",
+        f"{len(left)} wheel{'s' * several} for {majors} {'are' if several else 'is'} unused: nothing in this "
+        f"environment requires {'them' if several else 'it'} ({', '.join(gone[:3])}{', ...' if len(gone) > 3 else ''})",
         *(of_the_user(left, environment) or (ChangePackages(tuple(anew), environment.interpreter, tuple(gone)),)),
         severity=Severity.WARNING,
         evidence=tuple(Evidence.at(one.place, f"{one.name} {one.version}") for one in left),

@@ -17,10 +17,10 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     told = dockerfile_of(facts)
     left = tuple(dict.fromkeys((*told.unjudged, *told.unread)))
     if not left:
-        return ok("every line that installs something was read")
+        return ok("every line with an installation was read")
     more = len(left) - _LISTED_AT_MOST
     listed = "; ".join(f"{one.source} {one.what}" for one in left[:_LISTED_AT_MOST])
     return unknown(f"not read: {listed}" + (f"; and {more} more" if more > 0 else ""))
 
 
-RULE = Rule(MACHINE, check, never={Status.BAD: "what was not read may be right"})
+RULE = Rule(MACHINE, check, never={Status.BAD: "the unread part may be correct"})

@@ -18,10 +18,10 @@ def check(exception: PolicyException, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"allowed until {exception.expires}: {exception.reason}")
     return bad(
         f"the exception for {exception.code} expired on {exception.expires}: {exception.reason}",
-        Advice(f"Mend {exception.code}, or decide anew and change {exception.source}."),
+        Advice(f"Fix {exception.code}, or set a new date in {exception.source}."),
         severity=Severity.WARNING,
         evidence=(Evidence.at(exception.source, f"expires {exception.expires}"),),
     )
 
 
-RULE = Rule(EXCEPTIONS, check, never={Status.UNKNOWN: "its day stands in the file"})
+RULE = Rule(EXCEPTIONS, check, never={Status.UNKNOWN: "its date is in the file"})

@@ -31,16 +31,16 @@ def check(requirement: Requirement, facts: Facts, matrix: Matrix) -> Answer:
     if not wrong:
         return ok(f"{requirement.name}: {_wanted(requirement)} is met")
     return bad(
-        f"{requirement.key} asks for {_wanted(requirement)}; {wrong}",
+        f"{requirement.key} requires {_wanted(requirement)}; {wrong}",
         *(_framework_needs(requirement, facts, matrix) if of_framework else _machine_needs(requirement, facts)),
-        Advice(f"Bring {requirement.name} to {_wanted(requirement)}, or change {requirement.source}."),
+        Advice(f"Change {requirement.name} to {_wanted(requirement)}, or change {requirement.source}."),
         evidence=(Evidence.at(requirement.source, f"{requirement.key}: {_wanted(requirement)}"),),
     )
 
 
 def _wanted(requirement: Requirement) -> str:
     parts = (requirement.wanted.replace("|", " or "), f"build {requirement.build}" if requirement.build else "")
-    return ", ".join(filter(None, parts)) or "any release"
+    return ", ".join(filter(None, parts)) or "any version"
 
 
 def _driver(requirement: Requirement, facts: Facts) -> str:
@@ -53,7 +53,7 @@ def _gpu(requirement: Requirement, facts: Facts) -> str:
     parts = requirement.wanted.lower().split("|")
     names = [gpu.name.get() for gpu in facts.gpus.get()]
     others = [one for one in names if not any(_is_called(one.lower(), part) for part in parts)]
-    return f"there is {', '.join(dict.fromkeys(others))}" if others else "" if names else "there is no GPU"
+    return f"found: {', '.join(dict.fromkeys(others))}" if others else "" if names else "no GPU was found"
 
 
 def _is_called(name: str, part: str) -> bool:
@@ -80,13 +80,13 @@ def _gpu_memory(requirement: Requirement, facts: Facts) -> str:
     """Rounded to GiB: a card of 24 GiB says 23.99."""
     sizes = [round(gpu.memory_bytes.get() / _GIB) for gpu in facts.gpus.get()]
     others = [size for size in sizes if not accepts(requirement.wanted, size)]
-    return f"a GPU has {others[0]} GiB" if others else "" if sizes else "there is no GPU"
+    return f"a GPU has {others[0]} GiB" if others else "" if sizes else "no GPU was found"
 
 
 def _capability(requirement: Requirement, facts: Facts) -> str:
     found = [gpu.capability.get() for gpu in facts.gpus.get()]
     others = [one for one in found if not accepts(requirement.wanted, one)]
-    return f"a GPU has {others[0]}" if others else "" if found else "there is no GPU"
+    return f"a GPU has {others[0]}" if others else "" if found else "no GPU was found"
 
 
 def _cuda(requirement: Requirement, facts: Facts) -> str:
@@ -118,8 +118,8 @@ def _one_of(requirement: Requirement, known: list[list[str]], what: str, there_a
     if any(accepts(requirement.wanted, release) for one in known for release in one):
         return ""
     if len(known) < there_are:
-        raise UnseenError(f"the release of a {what} could not be seen")
-    return f"there is {', '.join(dict.fromkeys(one[0] for one in known))}" if known else f"there is no {what}"
+        raise UnseenError(f"the version of a {what} is unknown")
+    return f"found: {', '.join(dict.fromkeys(one[0] for one in known))}" if known else f"no {what} was found"
 
 
 def _framework(requirement: Requirement, facts: Facts) -> str:
@@ -181,7 +181,7 @@ def _build(framework: Framework | Distribution) -> str:
     if isinstance(framework, Framework):
         return build or framework.build.get()
     if not build:
-        raise UnseenError(f"{framework.name} {framework.version} does not say which build it is")
+        raise UnseenError(f"{framework.name} {framework.version} does not show its build")
     return build
 
 

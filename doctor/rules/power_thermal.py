@@ -13,8 +13,8 @@ from doctor.rules.shared.subjects import GPUS, need_live
 
 # Reasons of nvmlClocksEventReasons in nvml.h that are faults; the software power cap under load is none.
 _FAULTS = ("hw-slowdown", "hw-thermal", "hw-power-brake", "sw-thermal")
-_HEAT = "Give the card more air: clean it, free its intake, check the fans and the room."
-_POWER = "Check the power supply and its cables: every plug of the card on a cable of its own, no adapters, no riser."
+_HEAT = "Improve the cooling: clean the card, free its air intake, check the fans and the room."
+_POWER = "Check the power supply and its cables: use one cable for each plug of the card, no adapters, no riser."
 
 
 def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
@@ -22,10 +22,10 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     need_live(facts)
     active = [reason for reason in gpu.now.throttle_reasons.get() if _is_fault(reason)]
     if not active:
-        return ok("no slow-down for heat or power")
+        return ok("no slowdown by heat or power")
     hot = any("thermal" in reason for reason in active)
     return bad(
-        f"{gpu.label} is slowed down for want of {'cooling' if hot else 'power, or of cooling'} ({', '.join(active)})",
+        f"{gpu.label} runs slower: it lacks {'cooling' if hot else 'power or cooling'} ({', '.join(active)})",
         Advice(_HEAT if hot else _POWER),
         severity=Severity.WARNING,
         evidence=(Evidence.of(gpu.now.throttle_reasons, ", ".join(active)), *_readings(gpu)),

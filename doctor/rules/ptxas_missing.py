@@ -18,7 +18,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if found:
         return ok(f"{framework.label} finds {found[0].path} ({found[0].why})")
     return bad(
-        f"{framework.label} compiles kernels with ptxas, and finds none",
+        f"{framework.label} compiles kernels with ptxas, but did not find it",
         *needs_of_nvcc(framework, facts),
         severity=severity_of(framework),
         evidence=(Evidence(f"PATH, {', '.join(tools.looked_in)}: no ptxas", label="searched"),),

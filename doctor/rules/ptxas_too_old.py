@@ -41,10 +41,10 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     for gpu in capabilities(facts):
         tool = tool_for(tools, gpu)
         if tool is None:
-            raise NotApplicable(f"{framework.label} finds no ptxas that it takes")
+            raise NotApplicable(f"{framework.label} finds no ptxas that it would use")
         if not _knows(tool, gpu, matrix):
             return _bad(_Case(framework, tools, tool, gpu), facts, matrix)
-    return ok(f"the ptxas of {framework.label} knows every GPU of this machine")
+    return ok(f"the ptxas of {framework.label} supports every GPU of this machine")
 
 
 def _accepted(tools: CodeTools, framework: Framework, matrix: Matrix) -> CodeTools:
@@ -75,12 +75,14 @@ def _knows(tool: Tool, gpu: ComputeCapability, matrix: Matrix) -> bool:
 def _bad(case: _Case, facts: Facts, matrix: Matrix) -> Answer:
     tool, gpu = case.tool, case.gpu
     return bad(
-        f"{case.framework.label} compiles with {tool.path}, of CUDA {_cuda(tool)}, which cannot build for"
-        f" compute capability {gpu}",
+        (
+            f"{case.framework.label} compiles with {tool.path} (CUDA {_cuda(tool)}), "
+            f"which does not support compute capability {gpu}"
+        ),
         *_needs(case, facts, matrix),
         severity=Severity.WARNING,
         evidence=(
-            Evidence.of(tool.release, f"release {tool.release.get()}; it is taken because: {tool.why}"),
+            Evidence.of(tool.release, f"release {tool.release.get()}; it is used because: {tool.why}"),
             Evidence(f"has no sm_{gpu.major}{gpu.minor}", label=f"matrix, {matrix.targets(_cuda(tool)).id}"),
         ),
     )

@@ -23,17 +23,17 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     if not frameworks:
         need_where(facts, "gpus")
     if environment.machine.get() != _OF_32_BITS:
-        return ok("its Python has 64 bits")
+        return ok("its Python is 64-bit")
     python = value_or(environment.python, "")
     launcher = f"py -{'.'.join(python.split('.')[:2])}" if python else "py"
     return bad(
-        "its Python has 32 bits: no framework has wheels with CUDA for it, so pip finds none or a build for the CPU",
+        "its Python is 32-bit: no framework has CUDA wheels for it, so pip finds no wheel or a CPU build",
         Advice(
-            f"Install the Python of 64 bits beside it, make an environment with it ({launcher} -m venv .venv), and"
-            " install the packages there."
+            f"Install the 64-bit Python, create an environment with it ({launcher} "
+            "-m venv .venv), and install the packages there."
         ),
         severity=Severity.ERROR if frameworks else Severity.WARNING,
-        evidence=(Evidence.of(environment.machine, "a program of 32 bits"),),
+        evidence=(Evidence.of(environment.machine, "a 32-bit program"),),
         explains=tuple(Symptom(code, one.label) for one in frameworks for code in _FOLLOWS),
     )
 

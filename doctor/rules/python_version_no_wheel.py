@@ -20,10 +20,10 @@ from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Look the minor version up among the wheels of the release.
 
-    A warning for what is installed, as it may be a build of one's own; what is only planned cannot be had.
+    A warning for what is installed, as it may be a build of one's own; what is only planned is not available.
     """
     if traits_of(framework.package).runs_on:
-        raise NotApplicable(f"{framework.package} is no framework with builds of its own")
+        raise NotApplicable(f"{framework.package} has no separate builds")
     found = distribution_of(framework, facts)
     if found is None or found.kind != "wheel":
         raise NotApplicable(f"{framework.label} was not installed from a wheel")
@@ -52,8 +52,8 @@ def _needs(framework: Framework, facts: Facts, matrix: Matrix, published: tuple[
         fitting = other_builds(framework, facts, matrix, lambda row: row.targets is None or has_code(row))
         rows = nearest_and_newest(tuple(row for row in fitting if row.python is not None))
     usual = [one for one in published if not one.endswith("t")]
-    by_hand = f"make an environment with Python {(usual or list(published))[-1]} for {framework.package}"
-    instead = f", or take {name_of(rows[0])}" if rows else ""
+    by_hand = f"create an environment with Python {(usual or list(published))[-1]} for {framework.package}"
+    instead = f", or use {name_of(rows[0])}" if rows else ""
     return (*(need_of(row, framework, facts) for row in rows), Advice(by_hand + instead))
 
 

@@ -50,7 +50,7 @@ def _by_files(facts: Facts) -> Answer:
     if not module.signed.get():
         return _refused(facts, Evidence("carries no signature", file=module.path))
     if not isinstance(facts.system.kernel_log, Seen):
-        raise UnseenError("the module is signed; whether its key is enrolled only the kernel log says (sudo dmesg)")
+        raise UnseenError("the module is signed; only the kernel log shows if its key is enrolled (sudo dmesg)")
     return ok(f"{module.path} is signed, and the kernel log has no refusal")
 
 
@@ -64,7 +64,7 @@ def _module_of_this_kernel(facts: Facts) -> ModuleFile:
 
 def _refused(facts: Facts, proof: Evidence) -> Answer:
     return bad(
-        "Secure Boot is on, and the kernel does not accept the nvidia module's signature",
+        "Secure Boot is on, but the kernel does not accept the nvidia module's signature",
         SignKernelModule(value_or(facts.system.kernel, ""), value_or(facts.driver.module_source, "")),
         evidence=(Evidence.of(facts.system.secure_boot, "Secure Boot is on", "firmware"), proof),
         explains=(Symptom("no-kernel-module"), Symptom("no-device-nodes"), Symptom("nouveau-in-use")),

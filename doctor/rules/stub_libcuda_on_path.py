@@ -23,7 +23,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     A stubs directory that is only searched bites programs that ask for the unversioned libcuda.so: a warning.
     """
     if value_or(facts.system.family, "") == "macos":
-        raise NotApplicable("there is no CUDA for macOS")
+        raise NotApplicable("CUDA does not exist for macOS")
     loads = tuple(_loading(facts))
     searched = tuple(_searched(facts))
     place = next((one for one in value_or(facts.loader.search, ()) if one.path in searched), None)
@@ -32,13 +32,13 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         facts.loader.search.get()
         return ok("no stubs directory is on the loader's path")
     return bad(
-        f"{loads[0]}, a stub for linking only, is loaded as libcuda"
+        f"{loads[0]}, a stub only for linking, is loaded as libcuda"
         if loads
-        else f"{searched[0]}, with a libcuda for linking only, is on {_PATH}",
+        else f"{searched[0]}, with a libcuda only for linking, is on {_PATH}",
         *_needs(facts, searched, loads),
         severity=Severity.ERROR if loads else Severity.WARNING,
         evidence=(
-            *(Evidence(f"libcuda leads to {path}", label="loader") for path in loads),
+            *(Evidence(f"libcuda points to {path}", label="loader") for path in loads),
             *(Evidence.at(place and place.set_at, folder, label) for folder in searched),
         ),
         explains=CUDA_DOES_NOT_START if loads else (),
@@ -69,7 +69,9 @@ def _needs(facts: Facts, searched: tuple[str, ...], loads: tuple[str, ...]) -> t
         setting = variable(facts, _PATH) if isinstance(facts.configuration.variables, Seen) else None
         return (DropFromPath(_PATH, searched[0], setting.set_in if setting else ""),)
     folder = loads[0].rpartition("/")[0]
-    return (Advice(f"Remove {folder} from /etc/ld.so.conf.d, delete the link libcuda.so.1 in it, run 'ldconfig'."),)
+    return (
+        Advice(f"Remove {folder} from /etc/ld.so.conf.d, delete the symlink libcuda.so.1 in it, then run 'ldconfig'."),
+    )
 
 
 RULE = Rule(MACHINE, check)

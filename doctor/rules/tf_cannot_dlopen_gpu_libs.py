@@ -18,7 +18,7 @@ from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """One that is missing of those that TensorFlow insists on is enough; cuDNN has a finding of its own."""
     if not framework.package.startswith(("tensorflow", "tf-nightly")):
-        raise NotApplicable("only TensorFlow does so")
+        raise NotApplicable("only for TensorFlow")
     need_use(framework, facts)
     if facts.system.family.get() == "windows":
         return cuda_there(framework, facts, matrix)
@@ -30,20 +30,21 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     insists = {matrix.library(stem, cuda).soname for stem in row.stems}
     lacks = tuple(one for one in missing if one.soname in insists)
     if not lacks:
-        return ok(f"{framework.label} finds every library that it insists on")
+        return ok(f"{framework.label} finds every library that it requires")
     knows_wheels = bool(build_row(framework, facts, matrix).pins)  # its extra, and where it looks
     by_wheels = wheels_for(lacks, framework, facts, matrix) if knows_wheels else ()
     toolkit = toolkit_for(lacks[0].soname, framework, facts, matrix)
     here: tuple[Need, ...] = tuple(one for one in toolkit if isinstance(one, AssignVariable))
     return bad(
-        f"{framework.label} will not use the GPU: it opens {names_of(lacks)}, and the loader finds no such file",
+        f"{framework.label} will not use the GPU: it opens {names_of(lacks)}, but the loader does not find it",
         *((*by_wheels, *here) if finds_wheels(framework) else (*here, *by_wheels)),
         InstallToolkit(f"=={cuda}.*"),
         evidence=(
             Evidence(f"opens {', '.join(sorted(insists))}", label=f"matrix, {row.id}"),
             *(
                 Evidence(
-                    one.path.why if isinstance(one.path, Unseen) else "", label=f"the loader, asked for {one.soname}"
+                    one.path.why if isinstance(one.path, Unseen) else "",
+                    label=(f"the loader's search for {one.soname}"),
                 )
                 for one in lacks
             ),

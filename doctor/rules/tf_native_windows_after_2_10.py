@@ -27,7 +27,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("only on native Windows")
     names = {one.name for one in installed(environment_of(framework, facts))}
     if framework.package == _WHOLE and "tensorflow" in names:
-        raise NotApplicable("judged by the tensorflow package that brought it")
+        raise NotApplicable("checked with the tensorflow package that requires it")
     if facts.is_running:
         need_gpu(facts)
     last = _last_with_cuda(matrix)
@@ -53,7 +53,7 @@ def _last_with_cuda(matrix: Matrix) -> FrameworkRow:
 def _bad(framework: Framework, facts: Facts, last: FrameworkRow) -> Answer:
     is_meant = facts.is_running or "gpus" in facts.assumed
     return bad(
-        f"{framework.label} has no GPU code on native Windows; {name_of(last)} is the last release that had",
+        f"{framework.label} has no GPU code on native Windows; {name_of(last)} is the last version with it",
         Advice(_in_wsl(facts)),
         _old(last, environment_of(framework, facts)),
         severity=Severity.ERROR if is_meant else Severity.WARNING,
@@ -66,7 +66,7 @@ def _bad(framework: Framework, facts: Facts, last: FrameworkRow) -> Answer:
 
 
 def _old(last: FrameworkRow, environment: Environment) -> Need:
-    """The last release with CUDA; in words where it has no wheel for the environment's Python.
+    """The last release with CUDA; as text where it has no wheel for the environment's Python.
 
     Later ones keep their files in tensorflow-intel (METADATA of tensorflow 2.11.0 to 2.18.0 for Windows), which would
     stay, and own the same files.
@@ -77,8 +77,8 @@ def _old(last: FrameworkRow, environment: Environment) -> Need:
         return InstallPackage(last.package, last.versions, environment.interpreter)
     pythons = last.python or ()
     return Advice(
-        f"make an environment with Python {pythons[-1]} and install {last.package}{last.versions} there: it has wheels"
-        f" for Python {', '.join(pythons)} only"
+        f"create an environment with Python {pythons[-1]} and install {last.package}{last.versions} "
+        f"there: it has wheels only for Python {', '.join(pythons)}"
     )
 
 
@@ -89,12 +89,11 @@ def _in_wsl(facts: Facts) -> str:
     )
     there = [one for one in there if not one.name.startswith(_OF_DOCKER)]
     if not there:
-        return "install WSL 2 and TensorFlow inside it: there it is TensorFlow for Linux, with the GPU"
+        return "install WSL 2, and TensorFlow for Linux inside it, which uses the GPU"
     name, version, _ = there[0]
-    first = "" if version == _WSL else f"make {name} one of WSL 2 (wsl --set-version {name} 2), "
+    first = "" if version == _WSL else f"convert {name} to WSL 2 (wsl --set-version {name} 2), "
     return (
-        f"{first}install TensorFlow inside {name} (wsl -d {name}): there it is TensorFlow for Linux, with the GPU; "
-        "gpudoctor, run inside it, checks that side"
+        f"{first}install TensorFlow for Linux inside {name} (wsl -d {name}): it uses the GPU; run gpudoctor there too"
     )
 
 

@@ -38,17 +38,19 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if copy is None:
         if "dnn.enabled" in said and said["dnn.enabled"].value == "True":
             text = f"Install cuDNN {_accepted(theano, matrix)} into {folder[0] if folder else 'the CUDA toolkit'}."
-            return bad(f"{theano.label} is told to use cuDNN (dnn.enabled = True), and finds none", Advice(text))
-        raise NotApplicable("no cuDNN lies where Theano looks: it goes on without")
+            return bad(f"{theano.label} must use cuDNN (dnn.enabled = True), but finds none", Advice(text))
+        raise NotApplicable("Theano finds no cuDNN and continues without it")
     version, accepted = copy.version.get(), _accepted(theano, matrix)
     needs = _needs(accepted, copy, said["device"], facts)
     header = _header(copy, _folder(said, "include_path", ("include",), facts), facts)
     if isinstance(header, Seen) and header.value[:2] != version[:2]:
-        return _bad(theano, copy, f"is compiled with the header of {header.value}: it raises an error", accepted, needs)
+        return _bad(
+            theano, copy, (f"is compiled with the header of {header.value}: this causes an error"), accepted, needs
+        )
     if accepts(accepted, version):
         return ok(f"{theano.label} works with {copy.label}")
     newer = _is_newer(version, accepted)
-    what = f"is {'newer' if newer else 'older'} than {theano.label} knows ({accepted})"
+    what = f"is {'newer' if newer else 'older'} than {theano.label} supports ({accepted})"
     found = _bad(theano, copy, what, accepted, needs)
     return found._replace(severity=Severity.WARNING if newer else Severity.ERROR)
 
@@ -57,7 +59,7 @@ def _need_use(said: Mapping[str, Setting]) -> None:
     """Raise NotApplicable where Theano asks for no cuDNN."""
     device, enabled = said.get("device"), said.get("dnn.enabled")
     if not device or not device.value.startswith(_GPU_DEVICES):
-        raise NotApplicable("Theano's settings name no GPU")
+        raise NotApplicable("Theano's settings have no GPU")
     if enabled and enabled.value == "False":
         raise NotApplicable("dnn.enabled = False: Theano uses no cuDNN")
 
@@ -114,7 +116,7 @@ def _is_newer(version: CudnnVersion, accepted: str) -> bool:
 
 
 def _needs(accepted: str, copy: CudnnCopy, device: Setting, facts: Facts) -> tuple[Need, ...]:
-    """The right one in its place in a toolkit; Theano without cuDNN; both in words where neither can be done."""
+    """The right one in its place in a toolkit; Theano without cuDNN; both as text where neither can be done."""
     around = (one for one in value_or(facts.toolkit.toolkits, ()) if copy.path.startswith(f"{one.path}/"))
     cuda = next((value_or(one.cuda, None) for one in around), None)
     major = cuda.major if cuda else value_or(copy.cuda_major, 0)
@@ -122,7 +124,7 @@ def _needs(accepted: str, copy: CudnnCopy, device: Setting, facts: Facts) -> tup
     if can_be_set(facts):
         return (*right, setting_need(device, "dnn", "enabled", "False", facts))
     for_cuda = f" for CUDA {major}" if major else ""
-    text = f"Install cuDNN {accepted}{for_cuda} in its place, header and library, or set dnn.enabled = False."
+    text = f"Install cuDNN {accepted}{for_cuda} instead of it (header and library), or set dnn.enabled = False."
     return (*right, Advice(text))
 
 

@@ -40,7 +40,7 @@ class _Fault(NamedTuple):
     setting: Setting
     why: str
     remedy: str
-    wanted: _Wanted | None = None  # the setting that mends it, where it is one
+    wanted: _Wanted | None = None  # the setting that fixes it, where it is one
 
 
 def _theanos(facts: Facts) -> Iterator[Framework]:
@@ -51,7 +51,7 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Judge how the settings are written, then what the ones that win mean together."""
     settings = [one for one in facts.configuration.settings.get() if one.program == "theano"]
     if not settings:
-        raise NotApplicable("Theano has no settings: it computes on the CPU")
+        raise NotApplicable("Theano has no settings: it uses the CPU")
     in_force = {one.name: one for one in settings if one.value or not one.problem}
     faults = [
         *_written(settings, environment_of(theano, facts)),
@@ -76,7 +76,7 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _needs(fault: _Fault, facts: Facts) -> Iterator[Need]:
-    """The edit of that file, or of the variable; what a person must decide in words."""
+    """The edit of that file, or of the variable; what a person must decide as text."""
     if fault.wanted and can_be_set(facts):
         yield setting_need(fault.setting, *fault.wanted, facts)
     else:
@@ -110,7 +110,7 @@ def _misplaced(settings: list[Setting]) -> Iterator[_Fault]:
         if section.startswith("global") and one.problem:
             yield _Fault(Severity.WARNING, one, f"{name} {one.problem}", f"in {one.source}: {name} {one.problem}")
         elif section and name in _GLOBAL_OPTIONS:
-            why = f"{name} stands under [{section}], where it is ignored: its place is under [global]"
+            why = f"{name} is under [{section}], where it is ignored: it belongs under [global]"
             yield _Fault(Severity.WARNING, one, why, f"move {name} ({one.source}) under [global]")
 
 
@@ -120,14 +120,15 @@ def _device(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) 
         return
     if device.value != "cpu" and not device.value.startswith(_GPU_DEVICES):
         why = (
-            f"device = {device.value} is no device: Theano stops; it must be cpu, gpu*, cuda* or opencl*, in lower case"
+            f"device = {device.value} is not a device: Theano stops; it must "
+            "be cpu, gpu*, cuda* or opencl*, in lower case"
         )
         fixed = device.value.lower()
         known = fixed == "cpu" or fixed.startswith(_GPU_DEVICES)
         wanted = _Wanted("global", "device", fixed) if known else None
         yield _Fault(Severity.ERROR, device, why, f"set device = cuda or device = gpu ({device.source})", wanted=wanted)
     elif device.value.startswith("gpu") and not _has_old_back_end(theano, matrix):
-        why = f"{theano.label} no longer has the GPU back end that device = {device.value} names: it stops"
+        why = f"{theano.label} no longer has the GPU back end of device = {device.value}: it stops"
         named = device.value.replace("gpu", "cuda", 1)
         yield _Fault(Severity.ERROR, device, why, f"set device = {named} ({device.source}), and install pygpu")
 
@@ -144,15 +145,15 @@ def _has_old_back_end(theano: Framework, matrix: Matrix) -> bool:
 
 
 def _precision(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) -> Iterator[_Fault]:
-    """The old back end holds float32 only, and floatX is float64 where nothing else is said."""
+    """The old back end holds float32 only, and floatX is float64 where nothing else is shown."""
     device, precision = in_force.get("device"), in_force.get("floatX")
     value = precision.value if precision else "float64"
     if precision and not value.endswith(("16", "32", "64")):
-        why = f"floatX = {value} is no precision: Theano stops; it must be float32, float64 or float16"
+        why = f"floatX = {value} is not a precision: Theano stops; it must be float32, float64 or float16"
         yield _Fault(Severity.ERROR, precision, why, f"set floatX = float32 ({precision.source})", wanted=_SINGLE)
     elif device and device.value.startswith("gpu") and value.endswith("64") and _has_old_back_end(theano, matrix):
         said = f"floatX = {value}" if precision else "floatX is not set, so it is float64"
-        why = f"device = {device.value} computes in float32 only; {said}, and everything stays on the CPU"
+        why = f"device = {device.value} supports only float32; {said}, so everything runs on the CPU"
         remedy = f"set floatX = float32 under [global] ({device.source})"
         yield _Fault(Severity.ERROR, precision or device, why, remedy, wanted=_SINGLE)
 
@@ -163,8 +164,8 @@ def _memory(in_force: Mapping[str, Setting], theano: Framework, matrix: Matrix) 
     faults = list(_pool(old, "lib", least=0.0)) if old and _has_old_back_end(theano, matrix) else []
     yield from faults
     if old and not faults and _number(old) > 0 and device and device.value.startswith("cuda"):
-        why = f"lib.cnmem belongs to the old GPU back end and does nothing with device = {device.value}"
-        remedy = f"set preallocate = {old.value} under [gpuarray] in its place ({old.source})"
+        why = f"lib.cnmem belongs to the old GPU back end and has no effect with device = {device.value}"
+        remedy = f"set preallocate = {old.value} under [gpuarray] instead ({old.source})"
         yield _Fault(Severity.INFO, old, why, remedy)
     if new:
         yield from _pool(new, "gpuarray", least=-math.inf)
@@ -180,12 +181,12 @@ def _number(setting: Setting) -> float:
 def _pool(pool: Setting, section: str, least: float) -> Iterator[_Fault]:
     size, option = _number(pool), pool.name.rpartition(".")[2]
     if not size >= least:
-        why = f"{pool.name} = {pool.value} is no share of the memory: Theano stops"
+        why = f"{pool.name} = {pool.value} is not a share of the memory: Theano stops"
         yield _Fault(
             Severity.ERROR, pool, why, f"set {option} to a number from 0 to 1 under [{section}] ({pool.source})"
         )
     elif 1 < size <= _PERCENT:
-        why = f"{pool.name} = {pool.value} asks for {pool.value} MB, not for {pool.value} percent"
+        why = f"{pool.name} = {pool.value} means {pool.value} MB, not {pool.value} percent"
         remedy = f"set {option} = {size / 100:g} under [{section}] ({pool.source})"
         yield _Fault(Severity.WARNING, pool, why, remedy, wanted=_Wanted(section, option, f"{size / 100:g}"))
 
@@ -212,9 +213,7 @@ def _paths(in_force: Mapping[str, Setting]) -> Iterator[_Fault]:
         without = enabled and enabled.value == "False" and name.startswith("dnn.")
         if one.problem and name.startswith(_PATHS) and not without:
             why = f"{name} = {one.value} {one.problem}"
-            yield _Fault(
-                Severity.WARNING, one, why, f"let {name} name the right directory, or remove it ({one.source})"
-            )
+            yield _Fault(Severity.WARNING, one, why, f"set {name} to the right directory, or remove it ({one.source})")
 
 
 RULE = Rule(Subjects("Theano installation", _theanos), check)

@@ -23,15 +23,15 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     names = [one for one in facts.toolkit.names.get() if value_or(one.leads_to, "") in toolkits]
     compared = _compared(names, toolkits)
     if len(compared) < 2:
-        raise NotApplicable("fewer than two names of a CUDA toolkit compete")
+        raise NotApplicable("fewer than two paths or variables choose a CUDA toolkit")
     if len({one.leads_to.get() for one in compared}) == 1:
-        return ok(f"{_list(compared)} lead to the same toolkit")
+        return ok(f"{_list(compared)} point to the same toolkit")
     versions: dict[str, CudaVersion] = {one.name: toolkits[one.leads_to.get()].cuda.get() for one in compared}
     if len(set(versions.values())) == 1:
-        return ok(f"{_list(compared)} lead to CUDA {versions[compared[0].name]}")
-    said = ", ".join(f"{name} leads to CUDA {version}" for name, version in versions.items())
+        return ok(f"{_list(compared)} point to CUDA {versions[compared[0].name]}")
+    said = ", ".join(f"{name} points to CUDA {version}" for name, version in versions.items())
     return bad(
-        f"the names of the CUDA toolkit disagree: {said}",
+        f"several CUDA toolkits are selected: {said}",
         *_needs(compared, toolkits, facts),
         severity=Severity.WARNING,
         evidence=tuple(

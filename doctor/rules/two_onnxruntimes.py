@@ -35,8 +35,10 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"only {next(iter(found))} is installed")
     keep, *others = (found[name] for name in _BUILDS if name in found)
     return bad(
-        f"{keep.name} and {', '.join(one.name for one in others)} are installed together: they own the same files, "
-        "so that the CUDA provider may be missing",
+        (
+            f"{keep.name} and {', '.join(one.name for one in others)} are installed together: "
+            "they own the same files, so the CUDA provider may be missing"
+        ),
         _need(keep, others, environment),
         evidence=tuple(Evidence.at(one.place, f"{one.name} {one.version}") for one in (keep, *others)),
         explains=(

@@ -15,7 +15,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """By cuInit's own answer, 999: NVML needs no nvidia_uvm, CUDA does."""
     start = cuda_start(facts)
     if start.code != CUDA_UNKNOWN:
-        return ok("CUDA does not answer with 999")
+        return ok("CUDA does not return error 999")
     return bad(
         f"CUDA cannot start (error {start.code}, {start.error}), while NVML works: nvidia_uvm does not answer, "
         "as after suspend",

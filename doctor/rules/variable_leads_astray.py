@@ -18,13 +18,13 @@ from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
 
 # What comes of it, by the beginning of the variable's name; the sources stand in the rule's page.
 _THEN = {
-    "CU": "a build or a search that follows it fails, or takes another one",
-    "LD_": "the loader ignores it, with a line on the error stream of every program",
-    "NCCL_": "NCCL goes on without it, slower or in another way than meant",
-    "NUMBA_": "Numba ends with an error",
-    "NVCC_": "nvcc ends with an error",
+    "CU": "a build or a search with it fails, or uses another file",
+    "LD_": "the loader ignores it and prints a warning in every program",
+    "NCCL_": "NCCL continues without it, maybe slower",
+    "NUMBA_": "Numba stops with an error",
+    "NVCC_": "nvcc stops with an error",
     "PYTORCH_": "building an extension fails",
-    "TRITON_": "Triton takes its own instead",
+    "TRITON_": "Triton uses its own instead",
 }
 _VALUES = {"CUDA_DEVICE_ORDER": ("FASTEST_FIRST", "PCI_BUS_ID"), "CUDA_MODULE_LOADING": ("DEFAULT", "EAGER", "LAZY")}
 _ARCHES = "TORCH_CUDA_ARCH_LIST"
@@ -41,10 +41,10 @@ def check(setting: Variable, facts: Facts, matrix: Matrix) -> Answer:
         return _of_arches(setting, facts, matrix)
     named = [one for one in facts.configuration.named.get() if one.variable == setting.name]
     if not named:
-        raise NotApplicable(f"{setting.name} names no file by its path")
+        raise NotApplicable(f"{setting.name} contains no file path")
     wrong = [one for one in named if one.problem]
     if not wrong:
-        return ok(f"what {setting.name} names is there")
+        return ok(f"the path in {setting.name} exists")
     then = next((text for start, text in _THEN.items() if setting.name.startswith(start)), "")
     return _bad(
         setting,
@@ -72,13 +72,13 @@ def _bad(setting: Variable, why: str, need: Need) -> Answer:
 def _of_value(setting: Variable, facts: Facts) -> Answer:
     known, said = _VALUES[setting.name], setting.value.strip().upper()
     if said in known:
-        return ok(f"{setting.name}={setting.value} is known to CUDA")
+        return ok(f"{setting.name}={setting.value} is a valid value for CUDA")
     if setting.name == "CUDA_DEVICE_ORDER" and len(facts.gpus.get()) < 2:
         return ok("one GPU has one order")
     near = next((one for one in known if one.startswith(said[:3])), "")
     return _bad(
         setting,
-        f"CUDA does not know {setting.name}={setting.value}, and ignores it: it knows {', '.join(known)}",
+        f"CUDA ignores {setting.name}={setting.value}; valid values are {', '.join(known)}",
         _need(setting, near),
     )
 
@@ -96,9 +96,11 @@ def _of_arches(setting: Variable, facts: Facts, matrix: Matrix) -> Answer:
         why = f"extensions are built for {_ARCHES}={setting.value}: no code for {first.label}, which is "
         return _bad(setting, f"{why}{first.capability.get()}", need)
     if setting.value.replace(" ", ";").split(";") != entries:  # as torch.utils.cpp_extension takes it apart
-        return _bad(setting, f"torch refuses {_ARCHES}={setting.value}: one ; or one blank separates two entries", need)
+        return _bad(
+            setting, (f"torch refuses {_ARCHES}={setting.value}: separate entries with one ';' or one blank"), need
+        )
     if not facts.gpus.get():
-        raise NotApplicable("no GPU answers, so what must be built for is not known")
+        raise NotApplicable("no GPU answers, so the target is unknown")
     return ok(f"{_ARCHES} has code for every GPU here")
 
 
@@ -130,7 +132,7 @@ def _need_of_arches(
             newest = max(older, key=ComputeCapability.parse)
             entries = [f"{one}+PTX" if one == newest else one for one in entries]
         else:
-            text = f"Add {gpu} to {_ARCHES}, and build with a CUDA toolkit that compiles for it: none here does."
+            text = f"Add {gpu} to {_ARCHES}, and build with a CUDA toolkit that supports it: none here does."
             return Advice(text)
     joined = (";" if ";" in setting.value else " ").join(entries)
     return AssignVariable(setting.name, joined, setting.set_in)

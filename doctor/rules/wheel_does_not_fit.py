@@ -46,8 +46,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         for wrong in (*_of_python(wheel, dockerfile_of(facts).python), *_wrong(wheel, facts, matrix)):
             return _bad(one, wrong)
     if open_names:
-        return unknown(f"{open_names[0].source}: {open_names[0].what} is no name of a wheel")
-    return ok("the names of the wheels fit the plan")
+        return unknown(f"{open_names[0].source}: {open_names[0].what} is not a wheel name")
+    return ok("the wheels fit the plan")
 
 
 def _wrong(wheel: _Wheel, facts: Facts, matrix: Matrix) -> Iterator[str]:
@@ -61,20 +61,20 @@ def _wrong(wheel: _Wheel, facts: Facts, matrix: Matrix) -> Iterator[str]:
 def _of_python(wheel: _Wheel, python: str) -> Iterator[str]:
     exact = re.fullmatch(r"cp3(\d+)", wheel.python)
     if python and exact and wheel.abi != "abi3" and f"3.{exact[1]}" != python:
-        yield f"it is for Python 3.{exact[1]}, and the plan has Python {python}"
+        yield f"it is for Python 3.{exact[1]}, but the plan has Python {python}"
 
 
 def _of_system(wheel: _Wheel, facts: Facts, matrix: Matrix) -> Iterator[str]:
     machine = value_or(facts.system.machine, "")
     arch = next((one for one in _ARCHES if wheel.platform.endswith(one)), "")
     if arch and machine in _ARCHES and arch != machine:
-        yield f"it is for {arch}, and the image is for {machine}"
+        yield f"it is for {arch}, but the image is for {machine}"
     wanted = [tuple(map(int, one)) for one in re.findall(r"manylinux_(\d+)_(\d+)_", wheel.platform)]
     name = f"{value_or(facts.system.distribution_id, '')}-{value_or(facts.system.distribution_version, '')}"
     row = next((one for one in matrix.rows("platform", "systems") if one.id == name), None)
     if wanted and row and row.glibc and min(wanted) > tuple(map(int, row.glibc.split("."))):
         glibc = ".".join(map(str, min(wanted)))
-        yield f"it needs glibc {glibc} or newer, and {name.replace('-', ' ')} has glibc {row.glibc}"
+        yield f"it needs glibc {glibc} or newer, but {name.replace('-', ' ')} has glibc {row.glibc}"
 
 
 def _of_torch(wheel: _Wheel, torch: Framework) -> Iterator[str]:
@@ -84,16 +84,16 @@ def _of_torch(wheel: _Wheel, torch: Framework) -> Iterator[str]:
     public = ".".join(torch.version.partition("+")[0].split(".")[:2])
     for_torch = ".".join(built.groups()) if built else ""
     if for_torch and for_torch != public:
-        yield f"it is compiled for torch {for_torch}, and the plan has torch {torch.version}"
+        yield f"it is compiled for torch {for_torch}, but the plan has torch {torch.version}"
     cuda, major = value_or(torch.cuda, None), re.search(r"cu(1\d)", local)
     if cuda and major and int(major[1]) != cuda.major:
-        yield f"it is compiled for CUDA {major[1]}, and torch {torch.version} for CUDA {cuda}"
+        yield f"it is compiled for CUDA {major[1]}, but torch {torch.version} for CUDA {cuda}"
 
 
 def _bad(one: DockerfileLine, wrong: str) -> Answer:
     return bad(
         f"{one.what} does not fit: {wrong}",
-        Advice(f"{one.source}: name the wheel that fits, or let pip choose"),
+        Advice(f"{one.source}: use a wheel that fits, or let pip choose"),
         evidence=(Evidence.at(one.source, one.what),),
     )
 

@@ -52,7 +52,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     """Any file with several owners: an error where a program may meet the wrong one."""
     overlaps = environment.overlaps.get()
     if not overlaps:
-        return ok("no file of the known families is claimed by two distributions")
+        return ok("no file of the known families belongs to two packages")
     groups = sorted(_groups(overlaps, environment, facts, matrix), key=lambda one: (_severity(one).rank, one.owners))
     groups = [one for one in groups if not _has_own_code(one)] or groups
     worst = groups[0]
@@ -96,7 +96,7 @@ def _is_for_the_cpu(name: str, matrix: Matrix) -> bool:
 
 
 def _has_own_code(group: Group) -> bool:
-    """Whether a rule about several builds of one framework is about it: that is the root of it, and mends it."""
+    """Whether a rule about several builds of one framework is about it: that is the root of it, and fixes it."""
     families = {traits.id: traits for traits in (traits_of(_name(owner)) for owner in group.owners)}
     return len(families) == 1 and all("wheel-files-overwritten" in one.instead for one in families.values())
 
@@ -117,24 +117,24 @@ def _files(count: int) -> str:
 
 def _winner(group: Group) -> str:
     winners = {one.winner.value for one in group.overlaps if isinstance(one.winner, Seen)}
-    return f": they are those of {winners.pop()}" if len(winners) == 1 else ", and the last one installed won"
+    return f": they are those of {winners.pop()}" if len(winners) == 1 else "; the last installed one is in use"
 
 
 def _nobodys(environment: Environment, facts: Facts, matrix: Matrix) -> frozenset[str]:
-    """The wheels of a CUDA major that nothing here uses: they go too, else the mended files are overwritten again."""
+    """The wheels of a CUDA major that nothing here uses: they go too, else the fixed files are overwritten again."""
     if not isinstance(environment.frameworks, Seen):
         return frozenset()
     return frozenset(one.name for one in leftovers(environment, facts, matrix))
 
 
 def _need(groups: list[Group], environment: Environment, nobodys: frozenset[str], facts: Facts, matrix: Matrix) -> Need:
-    """Remove what nobody asks for and install the rest anew; separate environments where both are asked for."""
+    """Remove what nobody asks for and install the rest again; separate environments where both are asked for."""
     rivals = next((one for one in groups if len(one.needed) > 1), None)
     if rivals and (one_plugin := _one_plugin(groups, environment, facts, matrix)):
         return one_plugin
     if rivals:
         both = " and ".join(_name(owner) for owner in rivals.needed)
-        return Advice(f"put what needs {both} into separate environments: they cannot share one")
+        return Advice(f"put the packages that need {both} into separate environments")
     keep = {_kept(group, nobodys) for group in groups}
     gone = {_name(owner) for group in groups for owner in group.owners if owner not in keep} | nobodys
     anew = as_requirements(sorted(keep), environment, facts, matrix)

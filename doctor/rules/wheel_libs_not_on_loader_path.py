@@ -1,4 +1,4 @@
-"""A library lies in a wheel of the environment, and the framework that asks for it by name does not look there."""
+"""A library is in a wheel of the environment, and the framework that asks for it by name does not look there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from doctor.model.facts.seen import Seen, Unseen, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms, preload
 from doctor.rules.shared.cuda_libraries import names_of, need_use, not_found, with_directories
-from doctor.rules.shared.cudnn_use import predictions_for
+from doctor.rules.shared.cudnn_use import is_main, predictions_for
+from doctor.rules.shared.nvidia_wheels import pins_of
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of
 
@@ -33,16 +34,17 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         if isinstance(one.intended, Seen) and posixpath.basename(one.library) not in strays
     )
     if not missing:
-        return ok(f"no wheel has a library that {framework.label} asks for in vain")
+        return ok(f"no wheel has a library that {framework.label} does not find")
     files = tuple(one.intended.get() for one in missing)
+    of_cudnn = _of_cudnn(framework, facts, matrix)
     folders = tuple(sorted({posixpath.dirname(path) for path in files}))
     other = _opens_them(missing, framework, facts)
     calls = preload(framework) or _import_before(other, framework)
-    unless = f", unless {other} is imported before" if other else ""
+    unless = f", unless {other} is imported first" if other else ""
     return bad(
         f"{framework.label} does not find {names_of(missing)}, which is in {folders[0]}{unless}",
         *calls,
-        with_directories(folders, facts),
+        with_directories(tuple(dict.fromkeys((*folders, *of_cudnn))), facts),
         severity=Severity.INFO if calls else _severity(framework),
         evidence=tuple(
             Evidence(one.path.why if isinstance(one.path, Unseen) else "", file=path)
@@ -54,6 +56,15 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
             *import_symptoms(framework),
         ),
     )
+
+
+def _of_cudnn(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
+    """The directory of its wheel of cuDNN, which it opens once the rest is found, where nothing told of that yet."""
+    asks = any(one.name.startswith("nvidia-cudnn") for one in pins_of(framework, facts, matrix))
+    if not asks or any(is_main(one.soname) for one in predictions_for(framework, facts)):
+        return ()
+    copies = value_or(facts.cudnn, ())
+    return tuple(one.path for one in copies if one.environment == framework.environment and one.origin == "wheel")
 
 
 def _severity(framework: Framework) -> Severity:
@@ -75,7 +86,7 @@ def _opens_them(missing: tuple[Prediction, ...], framework: Framework, facts: Fa
 
 
 def _import_before(other: str, framework: Framework) -> tuple[Need, ...]:
-    return (Advice(f"Import {other} in the program, before {framework.package}."),) if other else ()
+    return (Advice(f"In the program, import {other} before {framework.package}."),) if other else ()
 
 
 def _found(framework: Framework, facts: Facts) -> set[str]:

@@ -20,19 +20,19 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Of the DLLs that the search does not find, those that lie elsewhere."""
     need_own_cuda(framework)
     if all("140" in one.name for one in needs_of(framework, facts)):
-        raise NotApplicable(f"the libraries of {framework.label} name no DLL of CUDA's")
+        raise NotApplicable(f"the libraries of {framework.label} need no CUDA DLL")
     lost = astray(framework, facts)
     if not lost:
-        return ok(f"no DLL that {framework.label} needs lies where it is not searched")
+        return ok(f"every DLL that {framework.label} needs is on its search path")
     folders = list(dict.fromkeys(one.elsewhere[0].rpartition("/")[0] for one in lost))
     by_program = _by_program(framework, lost, facts)
-    unless = ", unless the program has it opened before" if by_program else ""
+    unless = ", unless the program opens it first" if by_program else ""
     return bad(
-        f"{framework.label} needs {lost[0].name}, which lies in {folders[0]}, and nothing searches there{unless}",
+        f"{framework.label} needs {lost[0].name}, but it does not search {folders[0]}{unless}",
         *by_program,
         *(() if by_program and _of_another(folders, framework, facts) else _needs(framework, folders)),
         severity=Severity.INFO if by_program else Severity.ERROR,
-        evidence=tuple(Evidence(f"needs {one.name}; it is {one.elsewhere[0]}", file=one.asker) for one in lost),
+        evidence=tuple(Evidence(f"needs {one.name}; found as {one.elsewhere[0]}", file=one.asker) for one in lost),
         explains=(*import_symptoms(framework), *_missing(framework, lost)),
     )
 
@@ -47,7 +47,7 @@ def _by_program(framework: Framework, lost: list[Dll], facts: Facts) -> tuple[Ne
         return ()
     early = (one for one in value_or(environment.frameworks, ()) if traits_of(one.package).opens == "import")
     other = next((one.package for one in early if all(_lies_below((one.path,), dll) for dll in lost)), "")
-    first = (Advice(f"Import {other} in the program, before {framework.package}."),) if other else ()
+    first = (Advice(f"In the program, import {other} before {framework.package}."),) if other else ()
     in_wheels = all(_lies_below(value_or(environment.sites, ()), dll) for dll in lost)
     return (*first, *(preload(framework) if in_wheels else ()))
 

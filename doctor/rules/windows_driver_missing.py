@@ -32,7 +32,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         "Windows has no NVIDIA driver for the card",
         driver_needed(facts, matrix),
         evidence=(
-            *(Evidence.of(facts.pci, f"{card.label}, driven by {card.driver or 'nothing'}") for card in cards),
+            *(Evidence.of(facts.pci, f"{card.label}, driver: {card.driver or 'none'}") for card in cards),
             *nvml_evidence(facts),
         ),
     )

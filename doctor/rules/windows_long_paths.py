@@ -14,7 +14,7 @@ from doctor.rules.shared.subjects import ENVIRONMENTS
 _LOADED = (".py", ".pyd", ".dll")
 _SWITCH = (
     r"As an administrator: reg add HKLM\SYSTEM\CurrentControlSet\Control\FileSystem /v LongPathsEnabled /t REG_DWORD"
-    " /d 1 /f, then start the program anew"
+    " /d 1 /f, then restart the program"
 )
 
 
@@ -31,12 +31,14 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     longest = max(loaded or paths, key=len)
     lost = {path for one in value_or(environment.incomplete, ()) for path in one.paths}
     return bad(
-        f"Windows refuses {len(paths)} of its files, whose paths have up to {max(map(len, paths))} characters"
+        f"Windows refuses {len(paths)} of its files: their paths have up to {max(map(len, paths))} characters"
         f" ({'modules or libraries among them' if loaded else 'none is a module or a library'})",
-        Advice(f"{_SWITCH}. Or make the environment in a shorter directory, such as C:\\v."),
+        Advice(f"{_SWITCH}. Or create the environment in a shorter path, such as C:\\v."),
         severity=Severity.ERROR if loaded else Severity.WARNING,
         evidence=(
-            Evidence.of(environment.too_long, f"{longest} has {len(longest)} characters; without long paths 259 go"),
+            Evidence.of(
+                environment.too_long, (f"{longest} has {len(longest)} characters; without long paths the limit is 259")
+            ),
             Evidence.of(facts.system.long_paths, "long paths are switched off"),
         ),
         explains=(Symptom("corrupted-install", environment.label),) if lost and lost <= {*paths} else (),

@@ -35,7 +35,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     need_linux(facts)
     told = predictions_for(framework, facts)
     if not told:
-        raise NotApplicable(f"what {framework.label} opens is not known, or it opens nothing")
+        raise NotApplicable(f"the libraries that {framework.label} opens are unknown, or it opens none")
     wrong = tuple(one for one in told if one.foreign and _is_meant(one, framework))
     if not wrong:
         for one in told:
@@ -56,14 +56,14 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _of_windows(framework: Framework, facts: Facts) -> Answer:
-    """A DLL of which no copy fits; where one lies elsewhere, it is the search that is to be mended."""
+    """A DLL of which no copy fits; where one lies elsewhere, it is the search that is to be fixed."""
     wrong = tuple(one for one in needs_of(framework, facts) if one.foreign and not one.found and not one.elsewhere)
     if not wrong:
         return ok(f"no DLL that {framework.label} needs is for another type of machine")
     paths = dict.fromkeys(one.foreign for one in wrong)
     first, more = wrong[0].foreign, f", and {len(paths) - 1} more" if len(paths) > 1 else ""
     own = [one for one in paths if one.startswith(f"{framework.path}/")]
-    by_hand = f"Install what {first} belongs to anew, for this type of machine: 64-bit Windows on x86 is `win_amd64`."
+    by_hand = f"Reinstall the package of {first} for this type of machine: 64-bit Windows on x86 is `win_amd64`."
     return bad(
         f"{first}, which {framework.label} needs, is for another type of machine{more}: error 193",
         _anew(framework, facts) if own else Advice(by_hand),
@@ -89,10 +89,10 @@ def _why(one: Prediction) -> str:
 
 
 def _need(wrong: tuple[Prediction, ...], framework: Framework, facts: Facts, matrix: Matrix) -> Need:
-    """The same releases anew, which the installer takes for this machine."""
+    """The same releases again, which the installer takes for this machine."""
     if any(one.foreign.startswith(f"{framework.path}/") for one in wrong):
         return _anew(framework, facts)
-    by_hand = Advice(f"Install what {wrong[0].foreign} belongs to anew, for this type of machine.")
+    by_hand = Advice(f"Reinstall the package of {wrong[0].foreign} for this type of machine.")
     owners = (one.owner.partition(" ") for one in _copies(wrong, facts) if one.origin == "wheel" and one.owner)
     cudnn = (wheel_need(name, f"=={version}", framework, facts) for name, _, version in owners)
     return (*cudnn, *wheels_for(wrong, framework, facts, matrix), by_hand)[0]

@@ -30,11 +30,11 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     toolkit = _toolkit_of(name, facts)
     cuda = toolkit.cuda.get()
     if isinstance(toolkit.nvcc, Unseen):
-        raise NotApplicable(f"{toolkit.label} has no nvcc: it builds nothing")
+        raise NotApplicable(f"{toolkit.label} has no nvcc: it cannot compile")
     if cuda.major == framework.cuda.value.major:
-        return ok(f"{name.name} leads to CUDA {cuda}, {framework.label} was built with {framework.cuda.value}")
+        return ok(f"{name.name} points to CUDA {cuda}, {framework.label} was built with {framework.cuda.value}")
     return bad(
-        f"torch builds extensions with CUDA {cuda} ({name.name}), and was built with {framework.cuda.value} itself",
+        f"torch would build extensions with CUDA {cuda} ({name.name}), but was built with {framework.cuda.value}",
         *_needs(framework, name, facts),
         severity=Severity.WARNING,
         evidence=(
@@ -49,7 +49,7 @@ def _first(names: tuple[ToolkitName, ...]) -> ToolkitName:
         for one in names:
             if one.name == wanted:
                 return one
-    raise NotApplicable("no variable, PATH entry or link leads to a CUDA toolkit")
+    raise NotApplicable("no variable, PATH entry or symlink points to a CUDA toolkit")
 
 
 def _builds(framework: Framework, facts: Facts) -> bool:
@@ -59,11 +59,11 @@ def _builds(framework: Framework, facts: Facts) -> bool:
 
 def _toolkit_of(name: ToolkitName, facts: Facts) -> Toolkit:
     if name.missing:
-        raise NotApplicable(f"{name.name} leads to no toolkit")
+        raise NotApplicable(f"{name.name} points to no toolkit")
     root = name.leads_to.get()
     found = next((one for one in facts.toolkit.toolkits.get() if one.path == root), None)
     if found is None:
-        raise NotApplicable(f"{name.name} leads to no toolkit")
+        raise NotApplicable(f"{name.name} points to no toolkit")
     return found
 
 

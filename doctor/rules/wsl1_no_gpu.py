@@ -10,7 +10,9 @@ from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE, need_linux, need_live
 
-_CONVERT = "In Windows: 'wsl --list --verbose' names this distribution, 'wsl --set-version <name> 2' converts it."
+_CONVERT = (
+    "In Windows: 'wsl --list --verbose' shows this distribution's name, 'wsl --set-version <name> 2' converts it."
+)
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:

@@ -20,14 +20,14 @@ def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     version = copy.version.get()
     wanted = matrix.cudnn_companions(version, "windows")
     if not wanted:
-        raise NotApplicable(f"cuDNN {version} needs no library beside it")
+        raise NotApplicable(f"cuDNN {version} needs no other library")
     there = {name.lower() for name in copy.companions.get()}
     lacks = tuple(name for name in wanted if name.lower() not in there)
     if not lacks:
         return ok(f"{', '.join(wanted)} is found")
     page = matrix.page("zlib").url
     foreign = copy.foreign_companion
-    where = f"{foreign} is for another type of machine" if foreign else "which lies neither beside it nor on PATH"
+    where = f"{foreign} is for another type of machine" if foreign else "which is not beside it and not on PATH"
     return bad(
         f"cuDNN {version} in {copy.path} needs {lacks[0]}{': ' if foreign else ', '}{where}",
         Advice(f"Download the 64-bit {lacks[0]} ({page}) and put it into {copy.path}."),

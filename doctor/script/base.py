@@ -28,6 +28,13 @@ _WITHOUT_FRAMEWORK = re.compile(
     r"(?:continuumio|condaforge)/(?:miniconda3|anaconda3|miniforge3|mambaforge)|mambaorg/micromamba"
     r"|ghcr\.io/(?:astral-sh/uv|prefix-dev/pixi)|mcr\.microsoft\.com/devcontainers/(?:base|python|miniconda)"
 )
+# Source: uv's documentation, "Available images".
+_UV = re.compile(r"ghcr\.io/astral-sh/uv:(?:.*-)?python(3\.\d+)(?:-.*)?")
+_SERVER = re.compile(r"([a-z]+)/\1-openai:v(\d+\.\d+\.\d+)(?:-.*)?")  # named as the framework that serves
+# Names that tags have for releases. Sources: Debian's "Releases"; Ubuntu's "List of releases".
+_NAMES = {"buster": ("debian", "10"), "bullseye": ("debian", "11"), "bookworm": ("debian", "12"),
+          "trixie": ("debian", "13"), "bionic": ("ubuntu", "18.04"), "focal": ("ubuntu", "20.04"),
+          "jammy": ("ubuntu", "22.04"), "noble": ("ubuntu", "24.04")}  # fmt: skip
 _PLAIN = frozenset({"python", "ubuntu", "debian", "rockylinux", "almalinux", "fedora", "alpine"})
 
 
@@ -60,6 +67,8 @@ def base_of(name: str, source: Place) -> Base:
         return Base(told, found[4] == "devel", framework=f"{found[1]}=={found[2]}+cu{found[3].replace('.', '')}")
     if found := _FRAMEWORK_ALONE.fullmatch(bare):
         return Base(told, None, framework=f"{found[1]}=={found[2]}")
+    if found := _SERVER.fullmatch(bare):
+        return Base(told, None, framework=f"{found[1]}=={found[2]}")
     alpine = _ALPINE.fullmatch(bare)
     repository = bare.partition(":")[0]
     if repository in _PLAIN:
@@ -69,15 +78,23 @@ def base_of(name: str, source: Place) -> Base:
             told,
             False,
             python=python[1] if python else "",
-            distribution=_alpine(alpine) if alpine else (identity, system[2] if system else ""),
+            distribution=_alpine(alpine) if alpine else (identity, system[2]) if system else _named(bare),
             is_plain=True,
         )
+    uv = _UV.fullmatch(bare)
     return Base(
         told,
-        None,
-        distribution=_alpine(alpine) if alpine else ("", ""),
+        False if uv else None,
+        python=uv[1] if uv else "",
+        distribution=_alpine(alpine) if alpine else _named(bare) if uv else ("", ""),
         is_known="/" not in repository or bool(_WITHOUT_FRAMEWORK.fullmatch(repository)),
     )
+
+
+def _named(bare: str) -> tuple[str, str]:
+    """The system that a tag names: debian:bookworm-slim, python:3.12-slim-bookworm."""
+    words = bare.partition(":")[2].split("-")
+    return next((_NAMES[one] for one in words if one in _NAMES), ("", ""))
 
 
 _IDS = {"rockylinux": "rocky"}

@@ -40,6 +40,10 @@ class Call(NamedTuple):
     given: Mapping[str, str]  # variables that stand before it
     may_not_run: bool  # it stands in a condition or a loop, or after ||
     may_fail: bool  # || follows
+    writes: Word | None = None  # the file that its output goes to
+    appends: bool = False  # whether it is added to what is there
+    text: str | None = None  # the here-document that it reads
+    text_at: int = 0  # where that begins in the instruction
 
     @property
     def program(self) -> str:
@@ -84,6 +88,9 @@ class _Reader:
         self._depth = 0  # of conditions and loops
         self._after_or = False
         self._line_at = 0
+        self._redirect = ""
+        self._writes: Word | None = None
+        self._appends = False
 
     def calls(self) -> Iterator[Call]:
         at = 0
@@ -95,7 +102,8 @@ class _Reader:
             kind, said = str(found.lastgroup), found[0]
             if kind in {"blank", "comment", "redirect", "end"}:
                 skips = self._word_ends(skips=skips) or kind == "redirect"
-            if kind == "redirect" and said.endswith("&"):
+            if kind == "redirect":
+                self._redirect = said
                 skips = True
             if kind == "end":
                 ended = self._command(said)
@@ -104,6 +112,9 @@ class _Reader:
                     bodies, at = self._bodies(at)
                     yield from self._of_bodies(ended, bodies)
                     self._line_at = at
+                    if ended is not None and bodies:
+                        begun, end = bodies[0]
+                        ended = ended._replace(text=self._text[begun:end], text_at=self._offset + begun)
                 if ended is not None:
                     yield ended
                 continue
@@ -132,13 +143,17 @@ class _Reader:
         """Take the word that was being read; whether the file of a redirection is still to come."""
         if self._begun < 0:
             return skips
+        word = Word("".join(self._made), self._offset + self._begun)
         if not skips:
-            self._words.append(Word("".join(self._made), self._offset + self._begun))
+            self._words.append(word)
+        elif self._redirect in {">", ">>", ">|", "1>"}:
+            self._writes, self._appends = word, self._redirect == ">>"
         self._begun, self._made = -1, []
         return False
 
     def _command(self, sign: str) -> Call | None:
         words, self._words = self._words, []
+        writes, self._writes = self._writes, None
         given: dict[str, str] = {}
         while words:
             text = words[0].text
@@ -159,7 +174,8 @@ class _Reader:
             return None
         if words[0].text in {"env", "export"}:
             return self._exported(words, given, may_not_run=may_not_run, may_fail=sign == "||")
-        return Call(tuple(words), given, may_not_run, may_fail=sign == "||")
+        made = Call(tuple(words), given, may_not_run, may_fail=sign == "||")
+        return made._replace(writes=writes, appends=self._appends)
 
     def _exported(self, words: list[Word], given: dict[str, str], *, may_not_run: bool, may_fail: bool) -> Call | None:
         """`env A=b COMMAND` is the command, `export A=b` stays a command and counts."""

@@ -23,8 +23,8 @@ def plan(need: SetAlternative, target: Target, matrix: Matrix) -> Plan:
     priority = f"{digits[1]}{digits[2]}" if digits else "1"
     argv = ("update-alternatives", "--install", need.name, name, need.target, priority)
     back = Inverse((("update-alternatives", "--remove", name, need.target),))
-    step = Command(argv, "and forget those that are gone", needs_root=True, inverse=back)
-    return Plan(f"let the alternative {name} lead to {need.target}", (step,), (LinkMade(need.name, need.target),))
+    step = Command(argv, "and forget alternatives that no longer exist", needs_root=True, inverse=back)
+    return Plan(f"point the alternative {name} to {need.target}", (step,), (LinkMade(need.name, need.target),))
 
 
-METHOD = Method(SetAlternative, "an alternative of the system", plan, on_linux)
+METHOD = Method(SetAlternative, "a system alternative", plan, on_linux)

@@ -1,6 +1,6 @@
 """Set which processes may use a GPU.
 
-Source: nvidia-smi(1), "-c, --compute-mode": DEFAULT is 0; it needs root, and lasts until the driver is loaded anew.
+Source: nvidia-smi(1), "-c, --compute-mode": DEFAULT is 0; it needs root, and lasts until the driver is loaded again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def plan(need: SetComputeMode, target: Target, matrix: Matrix) -> Plan:
     place = "the container's host" if target.container else ""
     back = Inverse(left=f"GPU {need.gpu} keeps the mode; nvidia-smi -c sets another one")
     argv = ("nvidia-smi", "-i", str(need.gpu), "-c", need.mode)
-    why = "every process may use the card; a queueing system may set the mode again"
+    why = "every process can use the card; a scheduler may set the mode again"
     command = Command(argv, why, needs_root=True, inverse=back)
     command = command._replace(place=place) if place else command
     summary = f"set the compute mode of GPU {need.gpu} to {need.mode}"

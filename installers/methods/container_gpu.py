@@ -34,31 +34,41 @@ def _command(*argv: str, why: str, needs_root: bool = True) -> Command:
 
 def _docker() -> tuple[Step, ...]:
     return (
-        _command("nvidia-ctk", "runtime", "configure", "--runtime=docker", why="make the runtime known to Docker"),
+        _command(
+            "nvidia-ctk", "runtime", "configure", "--runtime=docker", why="register the NVIDIA runtime with Docker"
+        ),
         _command("systemctl", "restart", "docker", why="Docker reads its configuration when it starts"),
-        ByHand("start the container anew with: docker run --gpus all ..."),
+        ByHand("start the container again with: docker run --gpus all ..."),
     )
 
 
 def _podman() -> tuple[Step, ...]:
     return (
-        _command("nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml", why="describe the GPUs for Podman"),
-        ByHand("start the container anew with: podman run --device nvidia.com/gpu=all ..."),
+        _command(
+            "nvidia-ctk", "cdi", "generate", "--output=/etc/cdi/nvidia.yaml", why="write the GPU list (CDI) for Podman"
+        ),
+        ByHand("start the container again with: podman run --device nvidia.com/gpu=all ..."),
     )
 
 
 def _containerd() -> tuple[Step, ...]:
     return (
-        _command("nvidia-ctk", "runtime", "configure", "--runtime=containerd", why="make the runtime known to it"),
+        _command(
+            "nvidia-ctk",
+            "runtime",
+            "configure",
+            "--runtime=containerd",
+            why="register the NVIDIA runtime with containerd",
+        ),
         _command("systemctl", "restart", "containerd", why="containerd reads its configuration when it starts"),
-        ByHand("start the container anew with: nerdctl run --gpus all ..."),
+        ByHand("start the container again with: nerdctl run --gpus all ..."),
     )
 
 
 def _kubernetes() -> tuple[Step, ...]:
     return (
-        ByHand("ask for a GPU in the container's specification: resources: {limits: {nvidia.com/gpu: 1}}"),
-        ByHand("the node must offer it: kubectl describe node NODE shows nvidia.com/gpu under Capacity"),
+        ByHand("request a GPU in the container's specification: resources: {limits: {nvidia.com/gpu: 1}}"),
+        ByHand("the node must offer a GPU: `kubectl describe node NODE` shows nvidia.com/gpu under Capacity"),
     )
 
 
@@ -68,20 +78,22 @@ def _lxc() -> tuple[Step, ...]:
             "LXD: lxc config device add CONTAINER gpu gpu; lxc config set CONTAINER nvidia.runtime=true; restart it"
         ),
         ByHand(
-            "without LXD or Incus (Proxmox): pass /dev/nvidia* in, and install the libraries of the host's own driver "
-            "release in the container (its runfile with --no-kernel-modules)"
+            "without LXD or Incus (Proxmox): pass /dev/nvidia* in, and install the host's driver version "
+            "in the container (.run installer with --no-kernel-modules)"
         ),
     )
 
 
 def _apptainer() -> tuple[Step, ...]:
     return (
-        ByHand("start the container anew with: apptainer exec --nv IMAGE ... (SingularityCE: singularity exec --nv)"),
+        ByHand("start the container again with: apptainer exec --nv IMAGE ... (SingularityCE: singularity exec --nv)"),
     )
 
 
 def _other() -> tuple[Step, ...]:
-    return (ByHand("start the container anew with its GPUs: --gpus all (Docker), --nv (Apptainer), a GPU limit (pod)"),)
+    return (
+        ByHand("start the container again with its GPUs: --gpus all (Docker), --nv (Apptainer), a GPU limit (pod)"),
+    )
 
 
 _STEPS = {

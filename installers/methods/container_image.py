@@ -40,7 +40,7 @@ def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
 def container_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     """From a host with a driver and Docker to nvidia-smi in a container; raises NoSuchToolkit."""
     if target.container:
-        raise NoSuchToolkit("this is a container: its host starts others")
+        raise NoSuchToolkit("this is a container; start another one on its host")
     rows: tuple[ImageRow, ...] = matrix.rows("index", "images")
     row: ImageRow = newest(rows, order.version, "a container image")[0]
     remove = Inverse((("docker", "image", "rm", row.image),), names=(row.image,), present=_PRESENT)
@@ -50,23 +50,23 @@ def container_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     steps = (
         *_host(target, matrix),
         Command(("docker", "pull", row.image), "CUDA and cuDNN", timeout_s=_PATIENCE_S, inverse=remove),
-        Command(proof, "the GPUs are seen inside", timeout_s=600, inverse=NOTHING_TO_TAKE_BACK),
+        Command(proof, "the container sees the GPUs", timeout_s=600, inverse=NOTHING_TO_TAKE_BACK),
         ByHand(f"start your own container\ndocker run -it --gpus all --ipc=host {row.image}", _SHARED),
     )
     return Plan(f"use CUDA {row.release} in a container", steps, effects)
 
 
 _PRESENT = ("docker", "image", "inspect")
-_SHARED = "--ipc=host: data loaders share memory, of which a container has 64 MiB by default"
+_SHARED = "--ipc=host: data loaders need more shared memory than the default 64 MiB"
 
 
 def _host(target: Target, matrix: Matrix) -> tuple[Step, ...]:
     """What passes the GPUs on. Docker Desktop on Windows does so by itself."""
     if target.os_family == "windows":
-        return (ByHand("Docker Desktop must use its WSL 2 engine", "it passes the GPUs on by itself then"),)
+        return (ByHand("Docker Desktop must use its WSL 2 engine", "it then passes the GPUs to containers"),)
     return (
         *_toolkit(target, matrix),
-        _root("nvidia-ctk", "runtime", "configure", "--runtime=docker", why="make the runtime known to Docker"),
+        _root("nvidia-ctk", "runtime", "configure", "--runtime=docker", why="register the NVIDIA runtime with Docker"),
         _root("systemctl", "restart", "docker", why="Docker reads its configuration when it starts"),
     )
 
@@ -80,12 +80,12 @@ def _toolkit(target: Target, matrix: Matrix) -> tuple[Step, ...]:
     manager = manager_of(target)
     if manager not in _REPOSITORIES:
         return (ByHand(f"install the NVIDIA Container Toolkit: {matrix.page('container-toolkit').url}"),)
-    package = install(target, _PACKAGE, why="it passes GPUs on into containers")
+    package = install(target, _PACKAGE, why="it passes GPUs to containers")
     return (*_REPOSITORIES[manager](matrix), *refresh(target), package)
 
 
 def _apt(matrix: Matrix) -> tuple[Step, ...]:
-    why = "apt trusts what that key signed"
+    why = "apt accepts packages with this signature"
     fetch = ("curl", "-fsSL", "-o", _KEY, matrix.page("container-toolkit-key").url)
     gone = Inverse((("rm", "-f", _KEY),), names=(_KEY,), present=("test", "-e"))
     line = f"deb [signed-by={_KEY}] {matrix.page('container-toolkit-deb').url}/$(ARCH) /"
@@ -93,7 +93,7 @@ def _apt(matrix: Matrix) -> tuple[Step, ...]:
         Command(fetch, why, needs_root=True, inverse=gone),
         Command(
             ("sh", "-c", f"echo '{line}' > {_LIST}"),
-            "NVIDIA's repository of it",
+            "add NVIDIA's repository for the toolkit",
             needs_root=True,
             inverse=Inverse((("rm", "-f", _LIST),), names=(_LIST,), present=("test", "-e")),
         ),
@@ -103,13 +103,13 @@ def _apt(matrix: Matrix) -> tuple[Step, ...]:
 def _dnf(matrix: Matrix) -> tuple[Step, ...]:
     fetch = ("curl", "-fsSL", "-o", _REPO, matrix.page("container-toolkit-rpm").url)
     gone = Inverse((("rm", "-f", _REPO),), names=(_REPO,), present=("test", "-e"))
-    return (Command(fetch, "NVIDIA's repository of it", needs_root=True, inverse=gone),)
+    return (Command(fetch, "add NVIDIA's repository for the toolkit", needs_root=True, inverse=gone),)
 
 
 def _zypper(matrix: Matrix) -> tuple[Step, ...]:
     add = ("zypper", "addrepo", matrix.page("container-toolkit-rpm").url)
     gone = Inverse((("zypper", "removerepo", _PACKAGE),), names=(_PACKAGE,), present=("zypper", "lr"))
-    return (Command(add, "NVIDIA's repository of it", needs_root=True, inverse=gone),)
+    return (Command(add, "add NVIDIA's repository for the toolkit", needs_root=True, inverse=gone),)
 
 
 _REPOSITORIES = {"apt": _apt, "yum": _dnf, "dnf": _dnf, "zypper": _zypper}

@@ -1,7 +1,7 @@
 """A CUDA toolkit from NVIDIA's archives of its components, copied together in one directory.
 
 Sources: NVIDIA's redistributable manifests (names, versions, digests, sizes) and its archives, whose top directory has
-bin, include, lib, nvvm and LICENSE; in an installed toolkit the libraries of Linux lie in lib64, where nvcc.profile
+bin, include, lib, nvvm and LICENSE; in an installed toolkit the libraries of Linux are in lib64, where nvcc.profile
 and the tools that look for CUDA expect them.
 """
 
@@ -53,7 +53,7 @@ def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
 def archive_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     """Every step from NVIDIA's archives to a toolkit; raises NoSuchToolkit."""
     if order.archive:
-        raise NoSuchToolkit("a toolkit has many archives: leave --archive out, they are fetched")
+        raise NoSuchToolkit("a toolkit has many archives: omit --archive, gpudoctor downloads them")
     platform = _platform(target)
     known = (row for row in matrix.rows("redist-component", "components") if platform in row.sha256)
     rows = _chosen(newest(known, order.version, _WHAT, _how_to_bring(order.version, matrix)), order)
@@ -69,7 +69,7 @@ def archive_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
 
 
 def _how_to_bring(version: str, matrix: Matrix) -> str:
-    """What to do about a release that exists, but of whose archives there are no rows; "" for one that nobody knows."""
+    """What to do about a release that exists, but of whose archives there are no rows; "" for one that is unknown."""
     releases = {row.release for row in matrix.rows("cuda", "toolkits")}
     named = [one for one in releases if f"{one}.".startswith(f"{version}.")] if version else []
     if not named:
@@ -78,13 +78,13 @@ def _how_to_bring(version: str, matrix: Matrix) -> str:
     urls = [row.url for row in matrix.rows("redist", "manifests") if (row.product, row.release) == ("cuda", release)]
     file = f"redistrib_{release}.json"
     where = f" ({urls[0]})" if urls else ""
-    return f"NVIDIA lists its archives in {file}{where}; gpudoctor matrix refresh --manifests {file} reads it"
+    return f"NVIDIA lists its archives in {file}{where}; to use it: gpudoctor matrix refresh --manifests {file}"
 
 
 def _platform(target: Target) -> str:
     arch = {"x86_64": "x86_64", "sbsa": "sbsa"}.get(target.arch, "")
     if not arch or (target.os_family, arch) == ("windows", "sbsa"):
-        raise NoSuchToolkit(f"no row knows archives of CUDA for {target.os_family} {target.arch}")
+        raise NoSuchToolkit(f"no CUDA archives are known for {target.os_family} {target.arch}")
     return f"{target.os_family}-{arch}"
 
 
@@ -96,7 +96,7 @@ def _chosen(rows: tuple[ComponentRow, ...], order: CudaOrder) -> tuple[Component
     missing = [one for one in order.components if one not in names]
     if missing:
         known = ", ".join(sorted({_short(row) for row in rows}))
-        raise NoSuchToolkit(f"CUDA {rows[0].release} has no component {missing[0]!r}; there are {known}")
+        raise NoSuchToolkit(f"CUDA {rows[0].release} has no component {missing[0]!r}; known are {known}")
     wanted = {names[one].component for one in order.components}
     return tuple(row for row in rows if row.component in wanted)
 
@@ -127,7 +127,7 @@ def _component(row: ComponentRow, platform: str, home: str, target: Target, matr
             digest_from="manifest",
             why=title,
         ),
-        Extract(name, _UNPACKED, "a toolkit keeps the libraries in lib64" if not windows else title, renames),
+        Extract(name, _UNPACKED, "toolkits have their libraries in lib64" if not windows else title, renames),
         CopyTree(
             source=f"{_UNPACKED}/{stem}",
             into=home,
@@ -141,7 +141,7 @@ def _component(row: ComponentRow, platform: str, home: str, target: Target, matr
 
 
 def _folder(release: str, matrix: Matrix) -> str:
-    """Where NVIDIA keeps the archives: beside the manifest. All of CUDA's lie in one folder, also those of no row."""
+    """Where NVIDIA keeps the archives: beside the manifest. All of CUDA's are in one folder, also those of no row."""
     urls: dict[str, str] = {one.release: one.url for one in matrix.rows("redist", "manifests") if one.product == "cuda"}
     url = urls.get(release) or next(iter(urls.values()))
     return url.rpartition("/")[0]
@@ -153,7 +153,7 @@ def _version_file(rows: tuple[ComponentRow, ...], release: str, home: str, targe
     told.update({row.component: {"name": row.title, "version": row.version} for row in rows})
     separator = "\\" if target.os_family == "windows" else "/"
     lines = tuple(json.dumps(told, indent=3).splitlines())
-    why = "no archive holds it, and tools tell the release by it"
+    why = "tools read the version from it, and the archives lack it"
     return WriteFile(f"{home}{separator}version.json", lines, why, is_of_root(home, target))
 
 
@@ -164,9 +164,9 @@ def _afterwards(order: CudaOrder, home: str, target: Target) -> tuple[Step, ...]
     if order.own or not is_of_root(home, target):
         return findable("cuda", home, libraries, target)
     if order.home:  # a directory that is in use already
-        return (RefreshLoader("the loader finds what its cache lists"),)
+        return (RefreshLoader("the loader reads its cache"),)
     link = ByHand(
-        f"to make it the usual one: sudo ln -sfn {home} /usr/local/cuda", "programs that name no version look there"
+        f"to make it the default: sudo ln -sfn {home} /usr/local/cuda", "programs without a version look there"
     )
     return (*findable("cuda", home, libraries, target), link)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from compat.artefact import CudaInstallerRow, InstallerOptionsRow
 
 _KINDS = {"linux": "runfile", "windows": "exe"}
-_WHY = "the toolkit alone, without questions: the driver stays as it is"
+_WHY = "only the toolkit, without questions; the driver is not changed"
 _PATIENCE_S = 3600
 
 
@@ -51,7 +51,7 @@ def installer_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     """Fetch, verify, run; raises NoSuchToolkit."""
     kind = _KINDS[target.os_family]
     if order.home and kind == "exe":
-        raise NoSuchToolkit("NVIDIA's installer chooses its directory itself: leave it out, or say --method archive")
+        raise NoSuchToolkit("NVIDIA's installer has a fixed directory: omit the option, or add --method archive")
     rows = matrix.rows("cuda-installer", "installers")
     fitting = (row for row in rows if (row.os, row.arch, row.kind) == (target.os_family, target.arch, kind))
     row: CudaInstallerRow = newest(fitting, order.version, f"a {kind} for {target.os_family} {target.arch}")[0]
@@ -85,7 +85,7 @@ def _run(name: str, row: CudaInstallerRow, home: str, target: Target, matrix: Ma
     words = tuple(one.format(**known) for one in options.options)
     argv = ("sh", name, *words) if row.kind == "runfile" else (name, *words)
     removes = tuple(one.format(**known) for one in options.removes)
-    left = "what it replaced in that directory does not come back" if removes else "remove it in Apps and Features"
+    left = "replaced files in that directory are not restored" if removes else "remove it in Apps and Features"
     inverse = Inverse((removes,) if removes else (), left)
     root = is_of_root(home, target)
     return Command(argv, _WHY, root, _PATIENCE_S, inverse=inverse, staged=(name,))
@@ -95,13 +95,13 @@ def _options(row: CudaInstallerRow, matrix: Matrix) -> InstallerOptionsRow:
     rows: tuple[InstallerOptionsRow, ...] = matrix.rows("cuda-installer", "options")
     found = next((one for one in rows if one.kind == row.kind and accepts(one.versions, str(row.cuda))), None)
     if found is None:
-        raise NoSuchToolkit(f"no row knows how the {row.kind} of CUDA {row.cuda} works without questions")
+        raise NoSuchToolkit(f"no silent options are known for the {row.kind} of CUDA {row.cuda}")
     return found
 
 
 def _afterwards(order: CudaOrder, home: str, target: Target) -> tuple[Step, ...]:
     if target.os_family == "windows":
-        return (ByHand("start a new terminal", "the installer enters CUDA_PATH and Path for later ones"),)
+        return (ByHand("start a new terminal", "the installer sets CUDA_PATH and Path for new terminals"),)
     return findable("cuda", home, f"{home}/lib64", target)
 
 

@@ -19,9 +19,7 @@ from installers.requirement import spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 
-_ANY = (
-    "which distribution it is for is not known; --method runfile, archive, wheel, conda and container need not know it"
-)
+_ANY = "the distribution is unknown; these methods do not need it: runfile, archive, wheel, conda, container"
 
 
 def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
@@ -32,7 +30,7 @@ def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
         steps: tuple[Step, ...] = (*add_repository(target, matrix), install(target, name, why=wanted))
     elif manager_of(target) == "pacman":
         if need.versions.startswith("=="):
-            raise NoSuchToolkit(f"Arch's packages are the newest CUDA alone, not {wanted_version(need.versions)}")
+            raise NoSuchToolkit(f"Arch has packages only for the newest CUDA, not {wanted_version(need.versions)}")
         name, steps = "", (install(target, "cuda", why=wanted),)
     else:
         text = f"download and install the {wanted} from {matrix.page('cuda-archive').url}"
@@ -63,7 +61,7 @@ def _name(need: InstallToolkit, target: Target, matrix: Matrix) -> str:
         and (one.major == newest if named.isdigit() else not newest or one.major <= newest)
     ]
     if not fitting:
-        what = f"CUDA{spoken(need.versions)}" if need.versions else f"a CUDA that the driver runs, {newest} at most"
+        what = f"CUDA{spoken(need.versions)}" if need.versions else f"a CUDA that the driver supports (up to {newest})"
         raise NoSuchToolkit(
             f"NVIDIA's packages for {system(target)} have no {what}{own_package('cuda', target, matrix)}"
         )

@@ -68,16 +68,16 @@ def wheel_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     rows = newest(_components(target, matrix), order.version, "a set of components")
     release = rows[0].release
     if age(release) < age(_FIRST):
-        raise NoSuchToolkit(f"there are no wheels of CUDA {release}: they begin with {_FIRST}", "wheel")
+        raise NoSuchToolkit(f"CUDA {release} has no wheels; the first is {_FIRST}", "wheel")
     versions = {row.component: row.version for row in rows}
     names = {component: _wheel(stem, release, matrix) for component, stem in _STEMS.items() if component in versions}
     if not names.get("cuda_cudart"):
-        raise NoSuchToolkit(f"no row knows the wheels of CUDA {release}", "wheel")
+        raise NoSuchToolkit(f"the wheels of CUDA {release} are unknown", "wheel")
     names[_COMPILER] = names["cuda_cudart"].replace("runtime", "nvcc")
     wanted = tuple(f"{name}=={versions[component]}" for component, name in sorted(names.items()) if name)
     found = wheel.together(wanted, target, matrix)
     finds = InstallPackage(names["cuda_cudart"], f"=={versions['cuda_cudart']}", wheel.interpreter(target))
-    check = Check(f"CUDA {release} must be found in the environment", (), finds)
+    check = Check(f"verify: CUDA {release} is in the environment", (), finds)
     return Plan(f"install CUDA {release} as wheels", (*found.steps, check), found.effects)
 
 

@@ -1,7 +1,7 @@
 """cuDNN into a directory that no package owns: NVIDIA's archive, unpacked and copied into a CUDA directory.
 
 Sources: NVIDIA cuDNN installation guides of 7.6.5, 8.9 and 9, "Tarball Installation" and "Installing on Windows"; where
-things lie in an archive is a row of the matrix. The old guides copy with a plain `cp`, which turns each link into
+things are in an archive is a row of the matrix. The old guides copy with a plain `cp`, which turns each link into
 another copy of the library: here links stay links (cp -P), as the guides since 8 say.
 """
 
@@ -112,7 +112,7 @@ def plan(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
 
 
 def _home_around(directory: str) -> str:
-    """The CUDA directory whose libraries lie in this one; "" for any other directory."""
+    """The CUDA directory whose libraries are in this one; "" for any other directory."""
     found = re.fullmatch(r"(/.*cuda[^/]*)/(?:lib64|targets/[\w-]+/lib)|(.*/CUDA/v[\d.]+)/bin(?:/x64)?", directory)
     return (found[1] or found[2].replace("/", "\\")) if found else ""
 
@@ -142,11 +142,11 @@ def _by_hand(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
     wanted = f"cuDNN{spoken(need.versions)}{f' for CUDA {need.cuda}' if need.cuda else ''}"
     is_windows = target.os_family == "windows"
     where = need.directory.replace("/", "\\") if is_windows else need.directory
-    keep = "" if is_windows else ", links as links (cp -P), readable by all (chmod a+r)"
+    keep = "" if is_windows else ", with cp -P for the symlinks and chmod a+r for all users"
     found = CudnnInstalled(need.versions, int(need.cuda.partition(".")[0] or 0), need.directory)
     steps = (
         ByHand(f"download the archive of {wanted} from {_page(wanted_version(need.versions), matrix)}"),
-        ByHand(f"copy all of its libraries to {where}{keep}, in place of those of any other release"),
+        ByHand(f"copy all of its libraries to {where}{keep}, in place of any other version"),
     )
     return Plan(f"install {wanted} in {where}", steps, (found,))
 
@@ -173,7 +173,7 @@ def archive_plan(order: Order, target: Target, matrix: Matrix) -> Plan:
 
 
 def _libraries(order: Order, source: _Source, home: str, target: Target) -> str:
-    """Where what programs load lies then."""
+    """Where the libraries lies then."""
     if target.os_family != "windows":
         return f"{home}/lib64"
     return order.dlls or f"{home}\\{(source.layout.dlls or '').replace('/', chr(92)) or 'bin'}"
@@ -188,7 +188,7 @@ def home_of(order: Order, cuda: str, target: Target) -> str:
     named = order.cuda or cuda
     if "." not in named:
         raise NoSuchArchive(
-            f"Windows has a folder for each CUDA version: name yours, --cuda-version {named}.Y or --cuda-home DIR"
+            f"Windows has a directory for each CUDA version: give --cuda-version {named}.Y or --cuda-home DIR"
         )
     return WINDOWS_HOME.format(cuda=named)
 
@@ -223,7 +223,7 @@ def _fitting(order: Order, rows: tuple[CudnnArchiveRow, ...], target: Target, ma
     if order.cuda and not found and not order.archive and not _was_made(order, matrix):
         names = ", ".join(dict.fromkeys(row.cuda for row in sorted(rows, key=_age)))
         raise NoSuchArchive(
-            f"no archive of cuDNN {order.version} is for CUDA {order.cuda}; there are those for {names}"
+            f"cuDNN {order.version} has no archive for CUDA {order.cuda}; there are archives for {names}"
         )
     return max(found or (() if order.cuda else rows), key=_age, default=None)
 
@@ -268,24 +268,24 @@ def _age(row: CudnnArchiveRow) -> tuple[CudnnVersion, tuple[int, ...]]:
 def _unknown(order: Order, target: Target, matrix: Matrix) -> _Source:
     """A file of the user's, of a release or build that no row knows; raises NoSuchArchive where none is named."""
     if not order.cuda:
-        raise NoSuchArchive(f"no row knows an archive of cuDNN {order.version}: say for which CUDA, --cuda-version X.Y")
+        raise NoSuchArchive(f"no archive of cuDNN {order.version} is known: give its CUDA with --cuda-version X.Y")
     layout = matrix.cudnn_layout(order.version)
     base = order.archive.replace("\\", "/").rpartition("/")[2]
     digests = (order.sha256,) if order.sha256 else ()
-    use = UseFile(order.archive, base, digests, "no row knows this file: NVIDIA's page names it")
+    use = UseFile(order.archive, base, digests, "the file is unknown to gpudoctor: NVIDIA's page lists it")
     return _Source(steps=(use, _unpack(base)), stem=_stem(base), layout=layout, version=order.version, cuda=order.cuda)
 
 
 def _to_choose(order: Order, target: Target, matrix: Matrix) -> Plan:
     """What to do where no row knows the file: its name is not guessed."""
     if not order.cuda:
-        raise NoSuchArchive(f"no row knows an archive of cuDNN {order.version}: say for which CUDA, --cuda-version X.Y")
+        raise NoSuchArchive(f"no archive of cuDNN {order.version} is known: give its CUDA with --cuda-version X.Y")
     _require_built(order, matrix)
     _require_machine(order, target, matrix)
     what = f"cuDNN {order.version} for CUDA {order.cuda}, {target.os_family} {target.arch}"
     page = _page(str(order.version), matrix)
     again = f"gpudoctor install cudnn {order.version} --cuda-version {order.cuda} --archive FILE"
-    text = f"choose {what} on {page}: the file's name is unknown here. Then: {again}"
+    text = f"choose {what} on {page}: gpudoctor does not know the file's name. Then: {again}"
     return Plan(f"install {what}", (*driver_first(order.cuda, target), ByHand(text)), ())
 
 
@@ -295,7 +295,7 @@ def _require_built(order: Order, matrix: Matrix) -> None:
         return
     builds = _builds(order, matrix)
     if not builds:
-        raise NoSuchArchive(f"no row knows a cuDNN {order.version}: --archive FILE names one that you have")
+        raise NoSuchArchive(f"cuDNN {order.version} is unknown; if you have its archive: --archive FILE")
     _require_cuda(order, builds)
 
 
@@ -307,7 +307,7 @@ def _builds(order: Order, matrix: Matrix) -> list[CudnnBuildRow]:
 def _require_cuda(order: Order, builds: list[CudnnBuildRow]) -> None:
     if builds and not any(_is_for(row, order.cuda) for row in builds):
         spoken_ranges = ", ".join(dict.fromkeys(_range(row) for row in builds))
-        raise NoSuchArchive(f"cuDNN {order.version} is not built for CUDA {order.cuda}, but for {spoken_ranges}")
+        raise NoSuchArchive(f"cuDNN {order.version} has no build for CUDA {order.cuda}, only for {spoken_ranges}")
 
 
 def _require_machine(order: Order, target: Target, matrix: Matrix) -> None:
@@ -319,14 +319,16 @@ def _require_machine(order: Order, target: Target, matrix: Matrix) -> None:
     among, here = _machines(order.version, rows), f"{target.os_family} {target.arch}"
     if among and here not in among:
         raise NoSuchArchive(
-            f"no archive of cuDNN {order.version} is for {here}; there are those for {', '.join(among)}"
+            f"cuDNN {order.version} has no archive for {here}; there are archives for {', '.join(among)}"
         )
     first = min((row.version for row in rows if (row.os, row.arch) == (target.os_family, target.arch)), default=None)
     if first and target.arch in _OF_ARM and order.version < first and not order.version.agrees_with(first):
-        raise NoSuchArchive(f"no archive of cuDNN {order.version} is for {here}; the first is that of {first}")
+        raise NoSuchArchive(
+            f"cuDNN {order.version} has no archive for {here}; the first version that has one is {first}"
+        )
     full = _full_versions(order.version, matrix)
     if full and not any(one.agrees_with(order.version) for one in full):
-        raise NoSuchArchive(f"no row knows a cuDNN {order.version}; there is {', '.join(map(str, full))}")
+        raise NoSuchArchive(f"cuDNN {order.version} is unknown; known are {', '.join(map(str, full))}")
 
 
 def _machines(version: CudnnVersion, rows: tuple[CudnnArchiveRow, ...]) -> tuple[str, ...]:
@@ -388,7 +390,7 @@ def _linux(source: _Source, home: str, libraries: str, target: Target, *, own: b
             source=_inside(source, source.layout.headers, target.arch),
             into=headers,
             patterns=("cudnn*.h",),
-            why="all headers: since cuDNN 8, cudnn.h alone only includes the others",
+            why="all headers: since cuDNN 8, cudnn.h includes the others",
             needs_root=root,
             cuda_major=_major(source.cuda),
             is_new=own,
@@ -397,12 +399,12 @@ def _linux(source: _Source, home: str, libraries: str, target: Target, *, own: b
             source=_inside(source, source.layout.libs_linux, target.arch),
             into=libraries,
             patterns=("libcudnn*",),
-            why="links as links (cp -P): copies in their place would be several releases under one name later",
+            why="cp -P keeps symlinks; otherwise an upgrade leaves old files behind",
             needs_root=root,
             arch=target.arch,
             is_new=own,
         ),
-        ChangeMode(mode, "a+r", "every user's programs read them, whatever the umask of who unpacked them", root),
+        ChangeMode(mode, "a+r", "make the files readable for all users", root),
         *(findable("cudnn", home, libraries, target) if own else _loader(libraries, root)),
         _check(source, libraries),
     )
@@ -411,17 +413,17 @@ def _linux(source: _Source, home: str, libraries: str, target: Target, *, own: b
 def _loader(libraries: str, root: bool) -> tuple[Step, ...]:
     export = f'export LD_LIBRARY_PATH={quote(libraries)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
     line = ByHand(
-        f"where the loader does not search {libraries}, add this line to ~/.bashrc\n{export}",
-        "NVIDIA's CUDA packages list it in /etc/ld.so.conf.d, its runfiles ask for this line",
+        f"if `ldconfig -p | grep cudnn` shows nothing, add this line to ~/.bashrc\n{export}",
+        "NVIDIA's CUDA packages set this path, the .run installer needs this line",
     )
-    return (RefreshLoader("the loader finds what its cache lists", root), line) if root else (line,)
+    return (RefreshLoader("the loader reads its cache", root), line) if root else (line,)
 
 
 def _windows(source: _Source, home: str, libraries: str, target: Target, *, own: bool) -> tuple[Step, ...]:
     pairs = (
-        (source.layout.dlls or "", libraries, "cudnn*.dll", "what programs load"),
-        (source.layout.headers, f"{home}\\include", "cudnn*.h", "what programs are compiled against"),
-        (source.layout.libs_windows or "", f"{home}\\lib\\x64", "cudnn*.lib", "what programs are linked against"),
+        (source.layout.dlls or "", libraries, "cudnn*.dll", "the libraries"),
+        (source.layout.headers, f"{home}\\include", "cudnn*.h", "the headers"),
+        (source.layout.libs_windows or "", f"{home}\\lib\\x64", "cudnn*.lib", "the import libraries"),
     )
     copies = [
         CopyTree(
@@ -438,15 +440,15 @@ def _windows(source: _Source, home: str, libraries: str, target: Target, *, own:
     ]
     path = AddToPath(
         libraries,
-        "Windows looks for DLLs there; the CUDA installer enters its own directories, an archive enters none",
+        "Windows searches Path for DLLs; an archive does not change Path",
     )
     return (*copies, *_companions(source), path, _check(source, libraries))
 
 
 def _companions(source: _Source) -> tuple[Step, ...]:
     """What no archive has."""
-    why = "this cuDNN loads it when it starts"
-    return tuple(ByHand(f"{name} (64-bit) must lie in a directory of Path", why) for name in source.companions)
+    why = "this cuDNN needs it to start"
+    return tuple(ByHand(f"{name} (64-bit) must be in a directory of Path", why) for name in source.companions)
 
 
 def driver_first(cuda: str, target: Target) -> tuple[Step, ...]:
@@ -457,7 +459,7 @@ def driver_first(cuda: str, target: Target) -> tuple[Step, ...]:
         ByHand(
             f"only if CUDA {cuda} is not installed yet and its installer fails: remove the NVIDIA display driver "
             "(Apps and Features), start Windows again, then run the installer again",
-            "its installer brings a driver of its own and stops over a newer one that is there",
+            "the installer contains an older driver and fails if a newer one is installed",
         ),
     )
 
@@ -468,7 +470,7 @@ def _major(cuda: str) -> int:
 
 def _check(source: _Source, libraries: str) -> Check:
     finds = InstallCudnn(f"=={source.version}", libraries, source.cuda.partition(".")[0])
-    return Check(f"cuDNN {source.version} must be found in {libraries}, whole", _FAULTS, finds)
+    return Check(f"cuDNN {source.version} verify: complete in {libraries}", _FAULTS, finds)
 
 
 METHOD = Method(

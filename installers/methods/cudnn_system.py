@@ -29,7 +29,7 @@ _HEADERS_APART = CudnnVersion.parse("9.10")  # from here on Debian's -dev packag
 class NoSuchPackage(GpudoctorError):
     """A package that NVIDIA never made, or that no row knows."""
 
-    hint = "Say --method archive, or another release or CUDA version."
+    hint = "Use --method archive, or another version or CUDA version."
 
 
 def plan(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
@@ -66,7 +66,7 @@ def _require_release(need: InstallCudnn, target: Target, matrix: Matrix) -> None
         has = ", ".join(map(str, toolkits(target, matrix)))
         cuda = need.cuda or target.cuda_major
         there = f"NVIDIA's packages for {system(target)} are of CUDA {has}"
-        raise NoSuchPackage(f"{there}: there is no cuDNN {named} for CUDA {cuda} among them{own}")
+        raise NoSuchPackage(f"{there}: none is cuDNN {named} for CUDA {cuda}{own}")
 
 
 def _of_its_time(need: InstallCudnn, target: Target, matrix: Matrix) -> bool:
@@ -99,7 +99,7 @@ def _names(need: InstallCudnn, target: Target, matrix: Matrix) -> tuple[str, ...
     if major <= _LAST_WITH_SUFFIX:
         if not release and (exact or major < _LAST_WITH_SUFFIX):
             what = f"cuDNN {exact or major} for CUDA {cuda}"
-            raise NoSuchPackage(f"no row knows a package of {what}{_there(exact, matrix)}")
+            raise NoSuchPackage(f"no package of {what} is known{_there(exact, matrix)}")
         names: tuple[str, ...] = (f"libcudnn{major}", f"libcudnn{major}-{developer}")
     elif not release:
         names = (f"cudnn{major}-cuda-{cuda.partition('.')[0]}",)
@@ -125,14 +125,14 @@ def _of_old(need: InstallCudnn) -> tuple[ByHand, ...]:
     version = exact_version(need.versions)
     if not version or CudnnVersion.parse(version) >= ONE_A_MAJOR:
         return ()
-    text = "add NVIDIA's machine-learning repository for this system, which has the cuDNN packages of that time"
-    return (ByHand(text, "its signing key is an old one: where it is not trusted any more, say --method archive"),)
+    text = "add NVIDIA's machine-learning repository, which has these older cuDNN packages"
+    return (ByHand(text, "its signing key is old; if it is no longer trusted, use --method archive"),)
 
 
 def _there(version: str, matrix: Matrix) -> str:
     """For which CUDA versions the archives of a release are, as its packages were."""
     if not version:
-        return ": say which release"
+        return ": give the version"
     rows = matrix.cudnn_archives(CudnnVersion.parse(version), "linux", "x86_64")
     return f"; it is for {', '.join(dict.fromkeys(row.cuda for row in rows))}" if rows else ""
 

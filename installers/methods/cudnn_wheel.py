@@ -19,7 +19,7 @@ from installers.requirement import exact_version
 class NoSuchWheel(GpudoctorError):
     """A release of which there is no wheel."""
 
-    hint = "Say --method archive, or another release: gpudoctor matrix show cudnn lists them."
+    hint = "Use --method archive, or another version (list: gpudoctor matrix show cudnn)."
 
 
 def serves(need: InstallCudnn, target: Target) -> bool:
@@ -50,8 +50,8 @@ def full_release(version: str, cuda_major: int, matrix: Matrix) -> str:
     found = [one for one in known if f"{one}.".startswith(f"{asked}.")]
     if found:
         return str(max(found))
-    there = f"there are {min(known)} to {max(known)}" if known else "NVIDIA made wheels for CUDA 11 and later"
-    raise NoSuchWheel(f"there is no wheel of cuDNN {version} for CUDA {cuda_major}: {there}")
+    there = f"known are {min(known)} to {max(known)}" if known else "wheels exist for CUDA 11 and later"
+    raise NoSuchWheel(f"cuDNN {version} has no wheel for CUDA {cuda_major}: {there}")
 
 
 METHOD = Method(InstallCudnn, "cuDNN as a wheel", plan, serves, rank=20, names=(Name("cudnn", "wheel"),))

@@ -26,10 +26,10 @@ _UNLABELLED = {
     "docker": "docker run --gpus all --security-opt label=disable ...",
 }
 _LABEL = (
-    "start the container anew with: {command}\nor let all containers use devices, on the host: sudo setsebool -P "
+    "start the container again with: {command}\nor let all containers use devices, on the host: sudo setsebool -P "
     "container_use_devices on"
 )
-_LOG_IN = ByHand("log out and in again: a running session keeps its groups")
+_LOG_IN = ByHand("log out and in again: a running session keeps its old groups")
 
 
 def plan(need: OpenDeviceNodes, target: Target, matrix: Matrix) -> Plan:
@@ -39,32 +39,32 @@ def plan(need: OpenDeviceNodes, target: Target, matrix: Matrix) -> Plan:
     summary = f"let {target.user or 'this user'} open {', '.join(nodes)}"
     if target.container and need.selinux:
         command = _UNLABELLED.get(target.container, "--security-opt label=disable (Docker's and Podman's option)")
-        why = "the nodes' mode lets everybody: SELinux on the host, or the container's device rules, close them"
+        why = "the file mode allows everybody; SELinux on the host, or the container's device rules, deny access"
         return Plan(summary, (ByHand(_LABEL.format(command=command), why),), effects)
     if target.container:
         text = _STARTED.get(target.container, _DOCKER).format(group=group or "GROUP")
         return Plan(summary, (ByHand(text),), effects)
     if group and group != "root":
         user = target.user or "USER"
-        out = Inverse((("gpasswd", "-d", user, group),), "a session that is open keeps the group until it ends")
+        out = Inverse((("gpasswd", "-d", user, group),), "a running session keeps the group until it ends")
         join = Command(
-            ("usermod", "-aG", group, user), f"{group} may open {' '.join(nodes)}", needs_root=True, inverse=out
+            ("usermod", "-aG", group, user), f"{group} gets access to {' '.join(nodes)}", needs_root=True, inverse=out
         )
         return Plan(summary, (join, _LOG_IN), effects)
     steps = (
         Command(
             ("chmod", "0666", *nodes),
-            "as the driver sets it by default, until the next start",
+            "the driver's default, until the next boot",
             needs_root=True,
-            inverse=Inverse(left="the next start brings back the mode that the module's options ask for"),
+            inverse=Inverse(left="the next boot restores the mode of the module's options"),
         ),
         Command(
             ("find", "/etc/modprobe.d", "-name", "*.conf", *_HAS_OPTIONS, *_WITHOUT_OPTIONS),
-            "for good: the driver's own mode at every start; a file that is changed stays as it was beside itself",
+            "permanent: the driver's default mode at every boot; changed files get a backup (.bak)",
             needs_root=True,
-            inverse=Inverse(left="each file of /etc/modprobe.d that was changed lies beside itself, with .bak"),
+            inverse=Inverse(left="each changed file of /etc/modprobe.d has a backup (.bak)"),
         ),
-        ByHand("restart when it suits: without NVreg_DeviceFileMode, -UID and -GID the driver's own mode lasts"),
+        ByHand("reboot when convenient: without NVreg_DeviceFileMode, -UID and -GID the default mode stays"),
     )
     return Plan(summary, steps, effects)
 

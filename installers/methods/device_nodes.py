@@ -20,7 +20,7 @@ def plan(need: MakeDeviceNodes, target: Target, matrix: Matrix) -> Plan:
     if target.wsl:
         text = "WSL has no /dev/nvidia*: the GPU is /dev/dxg; update WSL with `wsl --update` on Windows"
         return Plan(summary, (ByHand(text),), ())
-    stay = Inverse(left="the modules and the nodes stay until the next start")
+    stay = Inverse(left="the modules and the nodes stay until the next boot")
     make = Command(
         ("nvidia-modprobe", "-u", "-c=0"), "load the modules and make the nodes", needs_root=True, inverse=stay
     )

@@ -17,6 +17,7 @@ from compat.need import InstallDriver
 from compat.row import BranchRow, OwnDriverRow
 from installers.effect import DriverInstalled, Restarted
 from installers.method import Method
+from installers.methods import driver_elsewhere
 from installers.packages import install, kernel_headers, manager_of, refresh
 from installers.plan import Plan, Target
 from installers.repository import add_repository, has_repository, third_party
@@ -30,10 +31,11 @@ _WHY = "install the NVIDIA driver"
 _HOLDS = "pin the driver branch: newer ones may not support this GPU"
 _DNF5 = 41  # Fedora release from which dnf is dnf 5
 _PINNED_FROM = 580  # branch from which NVIDIA's guide pins apt to a branch; older ones have it in the package's name
+_LIKE_DEBIAN = frozenset({"kali", "devuan", "raspbian"})  # they have Debian's packages, and no tool of Ubuntu's
 _AUTOINSTALL = frozenset({"16.04"})  # its ubuntu-drivers (0.4.17.7) has no `install` yet
 _CHOSEN = Inverse(
-    left="it chose the packages itself (/var/log/apt/history.log lists them): apt-get purge removes them; the driver "
-    "that was there before comes back with ubuntu-drivers install nvidia:BRANCH"
+    left="/var/log/apt/history.log lists its packages: remove them with apt-get purge. "
+    "To restore the old driver: ubuntu-drivers install nvidia:BRANCH"
 )
 _RESTART = Reboot("reboot")
 OPEN, PROPRIETARY = "open", "proprietary"
@@ -45,7 +47,8 @@ _FLAVOURS_BY_TOOL = (20, 4)  # Ubuntu release from which ubuntu-drivers takes "n
 
 def serves(need: InstallDriver, target: Target) -> bool:
     """The driver of a Linux machine itself, where its package manager is known."""
-    return not target.wsl and not target.container and manager_of(target) != ""
+    is_own = not target.wsl and not target.container
+    return is_own and manager_of(target) != "" and not driver_elsewhere.has_own_way(target)
 
 
 def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
@@ -67,9 +70,9 @@ def _taken_away(target: Target) -> tuple[Step, ...]:
     """What NVIDIA's runfile laid goes first: libraries of two releases would stay beside each other."""
     if target.driver_by != "runfile":
         return ()
-    left = Inverse(left="the driver that NVIDIA's runfile installed comes back by that runfile alone")
+    left = Inverse(left="only NVIDIA's .run installer can restore that driver")
     argv = ("nvidia-uninstall", "--silent")
-    return (Command(argv, "NVIDIA's runfile installed the driver that is here", needs_root=True, inverse=left),)
+    return (Command(argv, "NVIDIA's .run installer installed the current driver", needs_root=True, inverse=left),)
 
 
 def flavour_of(need: InstallDriver, branch: int) -> str:
@@ -110,8 +113,8 @@ def branch_for(specifier: str, matrix: Matrix) -> int:
 
 
 def _apt(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
-    headers = install(target, *kernel_headers(target, target.kernel), why="install the kernel's headers")
-    if target.distribution == "kali" or (target.distribution == "debian" and not has_repository(target, matrix)):
+    headers = install(target, *kernel_headers(target, target.kernel), why="install kernel headers")
+    if target.distribution in _LIKE_DEBIAN or (target.distribution == "debian" and not has_repository(target, matrix)):
         return _unstable(need, target, matrix, headers, branch)
     if target.distribution == "debian":
         return _debian(need, target, matrix, headers, branch)
@@ -156,8 +159,8 @@ def _elsewhere(name: str, row: OwnDriverRow, target: Target, matrix: Matrix) -> 
     url = matrix.page("driver").url
     brings, lacks = row.brings[here], f"{_system(target)} has no {name}{have}"
     if brings not in {0, row.branch}:
-        lacks = f"{name} of {_system(target)} brings {brings}, which is for newer cards{have}"
-    return ByHand(f"install the driver with NVIDIA's runfile from {url}{upgrade}", lacks)
+        lacks = f"{name} of {_system(target)} has {brings}, which is for newer cards{have}"
+    return ByHand(f"install the driver with NVIDIA's .run installer from {url}{upgrade}", lacks)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -176,8 +179,8 @@ def _moved(row: OwnDriverRow | None, target: Target) -> tuple[ByHand, ...]:
     package = f"nvidia-driver-{row.branch}"
     return (
         ByHand(
-            f"look first what comes: apt-get -s install {package}",
-            f"{package} of {_system(target)} brings {brings} by now",
+            f"check first what would change: apt-get -s install {package}",
+            f"{package} of {_system(target)} now has {brings}",
         ),
     )
 
@@ -211,8 +214,8 @@ def _debian_own(row: OwnDriverRow, target: Target, matrix: Matrix, headers: Comm
 def _unstable(need: InstallDriver, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
     """Kali's own packages, and those of Debian's testing and unstable: none drives what needs the open module."""
     if need.flavour == OPEN:
-        return (ByHand(f"install the driver with NVIDIA's runfile from {matrix.page('driver').url}"),)
-    parts = (_COMPONENTS,) if target.distribution == "debian" else ()
+        return (ByHand(f"install the driver with NVIDIA's .run installer from {matrix.page('driver').url}"),)
+    parts = (_COMPONENTS,) if target.distribution != "kali" else ()
     driver = install(target, _OF_DEBIAN.get(branch, "nvidia-driver"), why=_WHY)
     return (*parts, *refresh(target), headers, driver)
 
@@ -222,7 +225,7 @@ def _meta(need: InstallDriver, branch: int) -> str:
 
 
 def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
-    headers = install(target, *kernel_headers(target, target.kernel), why="install the kernel's headers")
+    headers = install(target, *kernel_headers(target, target.kernel), why="install kernel headers")
     by_rpm_fusion = target.driver_by == "rpmfusion" or _is_legacy(branch, matrix) or not has_repository(target, matrix)
     if target.distribution == "fedora" and by_rpm_fusion:
         return _rpm_fusion(need, target, branch)
@@ -231,7 +234,7 @@ def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tu
     if target.distribution == "amzn" or (target.distribution != "fedora" and major in {"8", "9"}):
         stream = _stream(need, branch)
         argv = ("dnf", "module", "install", "-y", f"nvidia-driver:{stream}")
-        reset = Command(_RESET, "leave the module stream of another driver", needs_root=True, inverse=_STREAM_STAYS)
+        reset = Command(_RESET, "disable the module stream of another driver", needs_root=True, inverse=_STREAM_STAYS)
         driver = Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream))
         return (*steps, reset, driver)
     lock = _locked(target, branch) if need.versions.startswith("==") else ()
@@ -239,7 +242,7 @@ def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tu
 
 
 _RESET = ("dnf", "module", "reset", "-y", "nvidia-driver")
-_STREAM_STAYS = Inverse(left="the stream that was enabled before is not enabled again")
+_STREAM_STAYS = Inverse(left="the former stream is not enabled again")
 
 
 def _rpm_fusion(need: InstallDriver, target: Target, branch: int) -> tuple[Step, ...]:
@@ -249,7 +252,7 @@ def _rpm_fusion(need: InstallDriver, target: Target, branch: int) -> tuple[Step,
     enabled = ByHand("enable RPM Fusion's nonfree repository, which has the driver, if it is not enabled yet")
     if target.driver_by != "rpmfusion":
         return (enabled, install(target, *names, why=_WHY))
-    undo = Inverse(left="dnf history undo last brings the former packages back, where the repository still has them")
+    undo = Inverse(left="`dnf history undo last` restores the former packages if the repository still has them")
     argv = ("dnf", "install", "--refresh", "--allowerasing", "-y", *names)
     build = Command(("akmods", "--force"), "build its module now", needs_root=True, timeout_s=1800, inverse=undo)
     return (Command(argv, "RPM Fusion's driver is here", needs_root=True, timeout_s=3600, inverse=undo), build)
@@ -257,10 +260,14 @@ def _rpm_fusion(need: InstallDriver, target: Target, branch: int) -> tuple[Step,
 
 def _yum(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     """RHEL 7 has a package a branch, and one that is always the newest."""
-    headers = install(target, *kernel_headers(target, target.kernel), why="install the kernel's headers")
+    headers = install(target, *kernel_headers(target, target.kernel), why="install kernel headers")
     package = f"nvidia-driver-branch-{branch}" if need.versions else "nvidia-driver-latest-dkms"
     if need.flavour == OPEN:
-        return (ByHand("install the driver with NVIDIA's runfile and its open kernel module", "RHEL 7 has no package"),)
+        return (
+            ByHand(
+                "install the driver with NVIDIA's .run installer and its open kernel module", "RHEL 7 has no package"
+            ),
+        )
     return (*add_repository(target, matrix), *third_party(target, matrix), headers, install(target, package, why=_WHY))
 
 
@@ -283,7 +290,7 @@ def _locked(target: Target, branch: int) -> tuple[Step, ...]:
 def _zypper(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     if target.distribution == "opensuse-tumbleweed":
         return _tumbleweed(need, target, matrix, branch)
-    headers = install(target, *kernel_headers(target, target.kernel), why="install the kernel's headers")
+    headers = install(target, *kernel_headers(target, target.kernel), why="install kernel headers")
     name = _meta(need, branch)
     package = f"{name}<{branch + 1}" if need.versions else name
     return (*add_repository(target, matrix), headers, install(target, package, why=_WHY))
@@ -305,7 +312,7 @@ def _tumbleweed(need: InstallDriver, target: Target, matrix: Matrix, branch: int
     undo = Inverse((("zypper", "--non-interactive", "remove", *names),))
     return (
         install(target, "openSUSE-repos-Tumbleweed-NVIDIA", why="NVIDIA's repository for it"),
-        keys._replace(inverse=Inverse(left="the keys that were taken in stay: rpm -qa gpg-pubkey* lists them")),
+        keys._replace(inverse=Inverse(left="the accepted keys stay: rpm -qa gpg-pubkey* lists them")),
         Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=undo),
     )
 
@@ -313,16 +320,16 @@ def _tumbleweed(need: InstallDriver, target: Target, matrix: Matrix, branch: int
 def _pacman(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tuple[Step, ...]:
     """Arch carries one release, with the open module, for Turing and newer; older cards use the AUR."""
     if need.versions.startswith("=="):
-        headers = install(target, *kernel_headers(target, target.kernel), why="install the kernel's headers")
-        text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR; let them replace nvidia-open"
-        return (headers, ByHand(text, "the distribution's own repositories carry the newest branch only"))
+        headers = install(target, *kernel_headers(target, target.kernel), why="install kernel headers")
+        text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR, in place of nvidia-open"
+        return (headers, ByHand(text, "the distribution's repositories have only the newest branch"))
     return (install(target, *kernel_headers(target, target.kernel), "nvidia-open-dkms", "nvidia-utils", why=_WHY),)
 
 
 def _stream_left(stream: str) -> Inverse:
     module = f"nvidia-driver:{stream}"
     out = (("dnf", "module", "remove", "-y", module), ("dnf", "module", "reset", "-y", "nvidia-driver"))
-    return Inverse(out, "the driver that was there before does not come back; restart the machine")
+    return Inverse(out, "the old driver is not restored; reboot")
 
 
 _WRITERS = {"apt": _apt, "yum": _yum, "dnf": _dnf, "zypper": _zypper, "pacman": _pacman}

@@ -29,9 +29,9 @@ def serves(need: InstallDriver | InstallToolkit | InstallCudnn, target: Target) 
 def plan(need: InstallDriver | InstallToolkit | InstallCudnn, target: Target, matrix: Matrix) -> Plan:
     """One JetPack has one driver, one CUDA and one cuDNN: another version is another JetPack."""
     wanted = f"{_NAMES[as_json(need).product]}{spoken(need.versions)}"
-    other = ByHand(f"if the board's JetPack does not bring {wanted}, flash one that does, with NVIDIA SDK Manager")
+    other = ByHand(f"if the board's JetPack has no {wanted}, flash one that has it with NVIDIA SDK Manager")
     if isinstance(need, InstallDriver) or manager_of(target) != "apt":
-        return Plan(f"use the JetPack that brings {wanted}", (other,), ())
+        return Plan(f"use the JetPack with {wanted}", (other,), ())
     steps: tuple[Step, ...] = (
         *refresh(target),
         install(target, "nvidia-jetpack", why="CUDA and cuDNN of this JetPack"),

@@ -19,16 +19,16 @@ from installers.steps.command import Command, Inverse
 def plan(need: RemoveDriverLeftovers, target: Target, matrix: Matrix) -> Plan:
     """By the program that laid them, where it is there; else they are put aside."""
     folder = need.first.rpartition("/")[0]
-    links = Command(("ldconfig",), "the links lead to the library that is left", needs_root=True)
+    links = Command(("ldconfig",), "the symlinks point to the remaining library", needs_root=True)
     links = links._replace(inverse=Inverse((("ldconfig",),), afterwards=True))
     if need.by_runfile:
-        left = Inverse(left="the driver that NVIDIA's runfile installed comes back by that runfile alone")
+        left = Inverse(left="only NVIDIA's .run installer can restore that driver")
         argv = ("nvidia-uninstall", "--silent")
-        steps: tuple[Step, ...] = (Command(argv, "NVIDIA's runfile laid them", needs_root=True, inverse=left),)
+        steps: tuple[Step, ...] = (Command(argv, "NVIDIA's .run installer left them", needs_root=True, inverse=left),)
     else:
         aside = MoveFilesAside(need.first, need.pattern)
         steps = files_aside.plan(aside, target, matrix).steps
-    summary = f"take {need.pattern} out of {folder}, and link what is left"
+    summary = f"remove {need.pattern} from {folder}, and refresh the symlinks"
     return Plan(summary, (*steps, links), (LibrariesRemoved(need.first),))
 
 

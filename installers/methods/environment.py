@@ -18,9 +18,9 @@ def plan(need: CreateEnvironment, target: Target, matrix: Matrix) -> Plan:
     """With the tool that will install into it."""
     python = need.python
     make = {"uv": _uv, "conda": _conda}.get(target.tool, _venv)
-    summary = f"make an environment in {need.directory}" + (f" with Python {python}" if python else "")
+    summary = f"create an environment in {need.directory}" + (f" with Python {python}" if python else "")
     argv = make(python, need.directory, target)
-    step = Command(argv, "an environment of its own", timeout_s=3600, inverse=removal(need, target))
+    step = Command(argv, "create a virtual environment", timeout_s=3600, inverse=removal(need, target))
     return Plan(summary, (step,), (made(need.directory, target, python),))
 
 

@@ -21,24 +21,24 @@ _UNIT = "nvidia-fabricmanager.service"
 
 
 def plan(need: InstallFabricManager, target: Target, matrix: Matrix) -> Plan:
-    """Install that release and start it anew; where the name of the package is not known, in words.
+    """Install that release and start it again; where the name of the package is not known, as text.
 
     A container's services are its host's.
     """
     release = need.release
-    summary = f"install the fabric manager {release}, the driver's release"
+    summary = f"install the fabric manager {release} (the driver's version)"
     if target.container:
         return Plan(summary, (ByHand(f"on the container's host, {summary}, and start {_UNIT}"),), ())
     package = _package(release, target) if release else ""
     if not package:
         text = f"{summary}, then: sudo systemctl enable {_UNIT}; sudo systemctl restart {_UNIT}"
-        return Plan(summary, (ByHand(text, "what the package is called in your repository is not known here"),), ())
+        return Plan(summary, (ByHand(text, "the package name in your repository is unknown"),), ())
     off = Inverse((("systemctl", "disable", "--now", _UNIT),))
     steps = (
         *refresh(target),
-        install(target, package, why="any other release refuses to work with this driver"),
+        install(target, package, why="only the driver's version works"),
         Command(("systemctl", "enable", _UNIT), "at every start", needs_root=True, inverse=off),
-        Command(("systemctl", "restart", _UNIT), "now, in place of the other release", needs_root=True, inverse=off),
+        Command(("systemctl", "restart", _UNIT), "now, in place of the other version", needs_root=True, inverse=off),
     )
     return Plan(summary, steps, (FabricManagerInstalled(release), ServiceRunning(_UNIT)))
 

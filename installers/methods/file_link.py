@@ -16,12 +16,14 @@ def plan(need: LinkTo | RemoveFile, target: Target, matrix: Matrix) -> Plan:
     """Renamed rather than removed: nothing of the user's is lost."""
     as_root = target.os_family == "linux" and need.path.startswith(_OF_THE_SYSTEM)
     if isinstance(need, LinkTo):
-        lost = Inverse(left="where the link led before is not kept")
-        link = Command(_link_argv(need, target), "the link leads to the right file", needs_root=as_root, inverse=lost)
-        return Plan(f"let {need.path} lead to {need.target}", (link,), (LinkMade(need.path, need.target),))
+        lost = Inverse(left="the old target of the symlink is not saved")
+        link = Command(
+            _link_argv(need, target), "the symlink points to the right file", needs_root=as_root, inverse=lost
+        )
+        return Plan(f"point {need.path} to {need.target}", (link,), (LinkMade(need.path, need.target),))
     argv, back = _renaming(need.path, f"{need.path}.bak", target), _renaming(f"{need.path}.bak", need.path, target)
-    aside = Command(argv, "renamed, so that it can be brought back", needs_root=as_root, inverse=Inverse((back,)))
-    return Plan(f"put {need.path} aside", (aside,), (FileRemoved(need.path),))
+    aside = Command(argv, "renamed, so that you can restore it", needs_root=as_root, inverse=Inverse((back,)))
+    return Plan(f"move {need.path} away", (aside,), (FileRemoved(need.path),))
 
 
 def _link_argv(need: LinkTo, target: Target) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def plan(need: MoveFilesAside, target: Target, matrix: Matrix) -> Plan:
     as_root = not folder.startswith("/home/")
     make = Command(
         ("mkdir", "-p", "--", aside),
-        "what is put aside can be brought back",
+        "you can restore the moved files",
         needs_root=as_root,
         inverse=Inverse((("rmdir", "--", aside),), afterwards=True),
     )
@@ -38,7 +38,7 @@ def plan(need: MoveFilesAside, target: Target, matrix: Matrix) -> Plan:
         needs_root=as_root,
         inverse=Inverse((_moving(aside, need.pattern, folder),)),
     )
-    return Plan(f"put {need.pattern} in {folder} aside", (make, move), (FileRemoved(need.first, need.pattern),))
+    return Plan(f"move {need.pattern} in {folder} away", (make, move), (FileRemoved(need.first, need.pattern),))
 
 
 def _on_windows(need: MoveFilesAside, folder: str, name: str) -> Plan:
@@ -46,7 +46,7 @@ def _on_windows(need: MoveFilesAside, folder: str, name: str) -> Plan:
     aside = f"{folder}\\{name}"
     make = Command(
         ("New-Item", "-ItemType", "Directory", "-Force", "-Path", aside),
-        "what is put aside can be brought back",
+        "you can restore the moved files",
         needs_root=True,
         inverse=Inverse((("Remove-Item", "-LiteralPath", aside),), afterwards=True),
     )
@@ -56,7 +56,7 @@ def _on_windows(need: MoveFilesAside, folder: str, name: str) -> Plan:
         needs_root=True,
         inverse=Inverse((("Move-Item", "-Path", f"{aside}\\{need.pattern}", "-Destination", folder),)),
     )
-    return Plan(f"put {need.pattern} in {folder} aside", (make, move), (FileRemoved(need.first, need.pattern),))
+    return Plan(f"move {need.pattern} in {folder} away", (make, move), (FileRemoved(need.first, need.pattern),))
 
 
 def _moving(folder: str, pattern: str, to: str) -> tuple[str, ...]:
@@ -64,4 +64,4 @@ def _moving(folder: str, pattern: str, to: str) -> tuple[str, ...]:
     return (*found, "-exec", "mv", "-t", to, "--", "{}", "+")
 
 
-METHOD = Method(MoveFilesAside, "files put aside", plan, serves)
+METHOD = Method(MoveFilesAside, "files moved away", plan, serves)

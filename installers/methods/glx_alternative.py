@@ -21,12 +21,12 @@ def plan(need: SetGlxAlternative, target: Target, matrix: Matrix) -> Plan:
     exact = f"=={need.release}"
     choose = Command(
         ("update-glx", "--set", "nvidia", need.directory),
-        "the libraries of the driver whose module is loaded",
+        "the libraries of the loaded driver",
         needs_root=True,
         inverse=Inverse((("update-glx", "--auto", "nvidia"),)),
     )
     return Plan(
-        f"let Debian's alternative lead to driver{spoken(exact)}",
+        f"point Debian's alternative to driver{spoken(exact)}",
         (choose, again(target)),
         (DriverInstalled(exact), Restarted()),
     )

@@ -19,12 +19,12 @@ from installers.steps.by_hand import ByHand
 
 
 def plan(need: ReinstallFirmware, target: Target, matrix: Matrix) -> Plan:
-    """The package anew; the initial disk anew, as the module may be loaded from there; a restart."""
+    """Reinstall the package, rebuild the initial ramdisk (the module may be loaded from there), and reboot."""
     release = need.release
     package = _package(release, target.distribution, need.source)
-    summary = f"install the firmware of driver {release} anew"
+    summary = f"reinstall the firmware of driver {release}"
     if not package:
-        return Plan(summary, (ByHand(f"install the driver {release} again, which brings its firmware"),), ())
+        return Plan(summary, (ByHand(f"reinstall driver {release}, which contains the firmware"),), ())
     steps: tuple[Step, ...] = (*refresh(target), install_again(target, package), initial_disk(target), again(target))
     return Plan(summary, steps, (SystemPackageInstalled(package, anew=True), Restarted()))
 

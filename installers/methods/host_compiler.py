@@ -23,14 +23,14 @@ def plan(need: InstallHostCompiler, target: Target, matrix: Matrix) -> Plan:
     flags = need.flags or f"-ccbin {path}"
     package = _package(need.name, target)
     if not package:
-        return Plan(f"install {need.name}", (ByHand(f"install {need.name} and name it to nvcc by -ccbin"),), ())
+        return Plan(f"install {need.name}", (ByHand(f"install {need.name} and pass it to nvcc with -ccbin"),), ())
     steps: tuple[Step, ...] = (
         *refresh(target),
         install(target, package, why="a compiler that this nvcc accepts, beside the usual one"),
         SetVariable("NVCC_PREPEND_FLAGS", flags, f"or for one call: nvcc -ccbin {path}", ""),
     )
     effects = (HostCompilerInstalled(path), VariableSet("NVCC_PREPEND_FLAGS", flags))
-    return Plan(f"install {need.name} and let nvcc call it", steps, effects)
+    return Plan(f"install {need.name} and let nvcc use it", steps, effects)
 
 
 def _package(name: str, target: Target) -> str:

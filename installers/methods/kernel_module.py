@@ -18,12 +18,12 @@ from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 
-_ENROL = ByHand('restart; in the blue "MOK management" screen choose "Enroll MOK" and give that password again')
+_ENROL = ByHand('reboot; in the blue "MOK management" screen choose "Enroll MOK" and give that password again')
 _REVOKED = Inverse(
     (("mokutil", "--revoke-import"),),
-    "only the request is taken back; a key that the firmware trusts already leaves with mokutil --delete",
+    "only the request is undone; `mokutil --delete` removes an enrolled key",
 )
-_KEY_STAYS = Inverse(left="the key stays in /etc/pki/akmods, where the next module is signed with it")
+_KEY_STAYS = Inverse(left="the key stays in /etc/pki/akmods for the next modules")
 _AS_BUILT = Inverse(left="the module stays, with its signature")
 _OF_DEBIAN = frozenset({"debian", "kali", "devuan", "raspbian", "parrot"})
 _KMP_KEYS = "mokutil --import /usr/share/nvidia-pubkeys/*.der"
@@ -37,7 +37,7 @@ def plan(
     name = need.module if isinstance(need, (LoadKernelModule, ReloadKernelModule)) else "nvidia"
     if target.container or target.wsl:
         where = "Windows: restart WSL with `wsl --shutdown`" if target.wsl else "the container's host: load it there"
-        return Plan(f"see to the {name} module", (ByHand(f"the kernel module belongs to {where}"),), ())
+        return Plan(f"check the {name} module", (ByHand(f"the kernel module belongs to {where}"),), ())
     if isinstance(need, ReloadKernelModule):
         return _reloaded(name)
     if isinstance(need, BuildKernelModule):
@@ -50,19 +50,19 @@ def plan(
 
 def modprobe(name: str) -> Command:
     """Load a module."""
-    out = Inverse((("modprobe", "-r", name),), "it stays while a program uses it")
-    return Command(("modprobe", name), "load it with what it depends on", needs_root=True, timeout_s=60, inverse=out)
+    out = Inverse((("modprobe", "-r", name),), "it cannot be unloaded while a program uses it")
+    return Command(("modprobe", name), "load it with its dependencies", needs_root=True, timeout_s=60, inverse=out)
 
 
 def _reloaded(name: str) -> Plan:
     out = Command(
         ("rmmod", name),
-        "end every program that uses CUDA first: a module that is in use stays",
+        "first end every program that uses CUDA: a module in use cannot be unloaded",
         needs_root=True,
         timeout_s=60,
         inverse=Inverse((("modprobe", name),)),
     )
-    return Plan(f"load the {name} kernel module anew", (out, modprobe(name)), (ModuleReloaded(name),))
+    return Plan(f"reload the {name} kernel module", (out, modprobe(name)), (ModuleReloaded(name),))
 
 
 def _rebuilt(need: BuildKernelModule, target: Target) -> Plan:
@@ -72,7 +72,7 @@ def _rebuilt(need: BuildKernelModule, target: Target) -> Plan:
     if manager_of(target):
         headers = (
             *refresh(target),
-            install(target, *kernel_headers(target, kernel), *need.packages, why="what DKMS builds against"),
+            install(target, *kernel_headers(target, kernel), *need.packages, why="DKMS needs them"),
         )
     steps = (
         *headers,
@@ -81,7 +81,7 @@ def _rebuilt(need: BuildKernelModule, target: Target) -> Plan:
             "build the module for that kernel",
             needs_root=True,
             timeout_s=1800,
-            inverse=Inverse(left="what it built stays: `dkms status` lists it, `dkms remove` takes one away"),
+            inverse=Inverse(left="the built module stays: `dkms status` lists it, `dkms remove` deletes it"),
         ),
         *((modprobe("nvidia"),) if loads else ()),
     )
@@ -96,31 +96,29 @@ def _enrol(target: Target, source: str, kernel: str) -> tuple[Step, ...]:
         return _akmods_key(kernel)
     if source == "kmp":
         return (
-            Command(("sh", "-c", _KMP_KEYS), "asks for a password to be given once", needs_root=True)._replace(
-                inverse=_REVOKED
-            ),
+            Command(("sh", "-c", _KMP_KEYS), "set a one-time password", needs_root=True)._replace(inverse=_REVOKED),
         )
     if manager == "apt" and target.distribution not in _OF_DEBIAN:
         argv: tuple[str, ...] = ("update-secureboot-policy", "--enroll-key")
-        return (Command(argv, "ask the firmware to trust the key DKMS signs with", needs_root=True, inverse=_REVOKED),)
+        return (Command(argv, "request that the firmware trusts DKMS's key", needs_root=True, inverse=_REVOKED),)
     if source == "dkms" or (source == "" and manager in {"apt", "yum", "dnf"}):
         return (_import("/var/lib/dkms/mok.pub"),)
-    return (ByHand("enrol the certificate that your distribution signs the module with: mokutil --import FILE.der"),)
+    return (ByHand("enrol the certificate of your distribution's module: mokutil --import FILE.der"),)
 
 
 def _akmods_key(kernel: str) -> tuple[Step, ...]:
     """A module that was built before there was a key is not signed: it is built again."""
     again = ("akmods", "--force", "--rebuild", *(("--kernels", kernel) if kernel else ()))
     return (
-        Command(("kmodgenca", "-a"), "make akmods' key, if there is none", needs_root=True, inverse=_KEY_STAYS),
-        Command(again, "signed with that key", needs_root=True, timeout_s=1800, inverse=_AS_BUILT),
+        Command(("kmodgenca", "-a"), "create akmods' key, if none exists", needs_root=True, inverse=_KEY_STAYS),
+        Command(again, "sign the module with that key", needs_root=True, timeout_s=1800, inverse=_AS_BUILT),
         _import("/etc/pki/akmods/certs/public_key.der"),
     )
 
 
 def _import(certificate: str) -> Command:
     argv = ("mokutil", "--import", certificate)
-    return Command(argv, "asks for a password to be given once", needs_root=True, inverse=_REVOKED)
+    return Command(argv, "set a one-time password", needs_root=True, inverse=_REVOKED)
 
 
 _NEEDS = (LoadKernelModule, ReloadKernelModule, BuildKernelModule, SignKernelModule)

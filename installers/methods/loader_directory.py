@@ -19,9 +19,9 @@ def plan(need: AddLoaderDirectory, target: Target, matrix: Matrix) -> Plan:
     file = f"/etc/ld.so.conf.d/{need.file}.conf"
     steps = (
         WriteFile(file, (need.directory,), f"the loader searches {need.directory} for every process", needs_root=True),
-        RefreshLoader("its cache must list what lies there"),
+        RefreshLoader("the loader reads only its cache"),
     )
-    return Plan(f"let the loader search {need.directory}", steps, (DirectorySearched(need.directory),))
+    return Plan(f"add {need.directory} to the loader's directories", steps, (DirectorySearched(need.directory),))
 
 
-METHOD = Method(AddLoaderDirectory, "a directory of the loader", plan, on_linux)
+METHOD = Method(AddLoaderDirectory, "a loader directory", plan, on_linux)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from compat.artefact import CudaInstallerRow
 
 _ARCHES = {"apt": {"x86_64": "amd64", "sbsa": "arm64"}, "rpm": {"x86_64": "x86_64", "sbsa": "aarch64"}}
-_WHY = "the repository lies in /var then, and no network is needed"
+_WHY = "the repository is then in /var, and no network is needed"
 
 
 def serves(need: InstallToolkit, target: Target) -> bool:
@@ -44,9 +44,7 @@ def local_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     fitting = (row for row in rows if (row.os, row.arch, row.kind) == ("linux", target.arch, "runfile"))
     row: CudaInstallerRow = newest(fitting, order.version, f"a local repository for {target.arch}")[0]
     if row.driver_bundled is None:
-        raise NoSuchToolkit(
-            f"no row knows the driver by which the local repository of CUDA {row.release} is named", "local"
-        )
+        raise NoSuchToolkit(f"the driver in the name of CUDA {row.release}'s local repository is unknown", "local")
     url = _url(row, target, matrix)
     name = url.rpartition("/")[2]
     cuda = cuda_of(row.release)
@@ -68,7 +66,7 @@ def _url(row: CudaInstallerRow, target: Target, matrix: Matrix) -> str:
         require_toolkit(cuda_of(row.release), target, matrix)
     except Uncovered as error:
         system = f"{target.distribution} {target.distribution_version}".strip() or target.os_family
-        raise NoSuchToolkit(f"no row knows a local repository for {system}", "local") from error
+        raise NoSuchToolkit(f"no local repository is known for {system}", "local") from error
     kind = "apt" if local.manager == "apt" else "rpm"
     return local.url.format(
         release=row.release,
@@ -86,7 +84,7 @@ def _deb(name: str, target: Target) -> tuple[Step, ...]:
     keys = f"cp {directory}/*-keyring.gpg /usr/share/keyrings/ || apt-key add {directory}/*.pub"
     return (
         Command(("dpkg", "-i", name), _WHY, needs_root=True, inverse=_purged(package), staged=(name,)),
-        Command(("sh", "-c", keys), "apt trusts what that key signed", needs_root=True, inverse=_KEY),
+        Command(("sh", "-c", keys), "apt accepts packages with this signature", needs_root=True, inverse=_KEY),
         *refresh(target),
     )
 
@@ -95,7 +93,7 @@ def _purged(package: str) -> Inverse:
     return removal("apt", (package,))._replace(commands=(("dpkg", "--purge", package),))
 
 
-_KEY = Inverse(left="the key stays in /usr/share/keyrings, where nothing uses it without the repository")
+_KEY = Inverse(left="the key stays in /usr/share/keyrings; without the repository it is not used")
 
 
 def _rpm(name: str, target: Target) -> tuple[Step, ...]:
@@ -105,7 +103,7 @@ def _rpm(name: str, target: Target) -> tuple[Step, ...]:
     again = (manager, "clean", "all") if manager in RPM_BY_YUM else ("zypper", "--gpg-auto-import-keys", "refresh")
     return (
         Command(("rpm", "-i", name), _WHY, needs_root=True, inverse=out, staged=(name,)),
-        Command(again, "its lists are read anew", needs_root=True, inverse=NOTHING_TO_TAKE_BACK),
+        Command(again, "refresh the package lists", needs_root=True, inverse=NOTHING_TO_TAKE_BACK),
     )
 
 

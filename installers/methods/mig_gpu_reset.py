@@ -21,13 +21,13 @@ def plan(need: TurnMigOff | ResetGpu, target: Target, matrix: Matrix) -> Plan:
     name = "the GPUs" if need.gpu is None else f"GPU {need.gpu}"
     if isinstance(need, TurnMigOff):
         back = Inverse((("nvidia-smi", *which, "-mig", "1"),))
-        off = Command(("nvidia-smi", *which, "-mig", "0"), "the whole card again", True, place=place, inverse=back)
+        off = Command(("nvidia-smi", *which, "-mig", "0"), "use the whole card again", True, place=place, inverse=back)
         profiles = f"nvidia-smi mig -i {need.gpu} -lgip"
-        keep = ByHand(f"or keep MIG: '{profiles}' lists profiles, '-cgi PROFILE -C' in place of -lgip makes one")
+        keep = ByHand(f"or keep MIG: '{profiles}' lists profiles, '-cgi PROFILE -C' instead of -lgip creates one")
         return Plan(f"turn MIG off on {name}, or create instances", (off, keep), ())
-    nothing = Inverse(left="a reset changes no setting that lasts")
+    nothing = Inverse(left="a reset changes no permanent setting")
     reset = Command(("nvidia-smi", "--gpu-reset", *which), "no process may use it", True, place=place, inverse=nothing)
-    first = ByHand("end what uses the GPU first; if the fault comes back, have the card replaced")
+    first = ByHand("first end the programs that use the GPU; if the fault returns, replace the card")
     return Plan(f"reset {name}", (first, reset), ())
 
 

@@ -34,30 +34,30 @@ def plan(need: RemoveModprobeLine | SwitchGpuOn, target: Target, matrix: Matrix)
     restart, effects = again(target), (Restarted("machine"),)
     if isinstance(need, SwitchGpuOn):
         tool = need.tool
-        back = Inverse(((tool, *_OFF[tool]),), "restart the machine")
+        back = Inverse(((tool, *_OFF[tool]),), "reboot")
         on = Command((tool, *_ON[tool]), f"the card was switched off with {tool}", needs_root=True, inverse=back)
-        return Plan(f"switch the card on with {tool}, then restart", (on, restart), effects)
+        return Plan(f"switch the card on with {tool}, then reboot", (on, restart), effects)
     if need.file == _COMMAND_LINE:
         return _from_start(need.line, target)
-    why = "it keeps the driver's module from being loaded"
+    why = "it blocks the driver's module"
     line = EditLine(path=need.file, line=0, before=need.line, after=None, why=why, by_root=not target.is_root)
     steps = (line, initial_disk(target), restart)
-    return Plan(f"delete '{need.line}' from {need.file}, then restart", steps, effects)
+    return Plan(f"delete '{need.line}' from {need.file}, then reboot", steps, effects)
 
 
 def _from_start(word: str, target: Target) -> Plan:
-    """The boot loader's argument; in words where it names more than NVIDIA's modules, or the loader is not known."""
-    summary, effects = f"take '{word}' from the kernel's command line, then restart", (Restarted("machine"),)
+    """The boot loader's argument; as text where it names more than NVIDIA's modules, or the loader is not known."""
+    summary, effects = f"remove '{word}' from the kernel command line, then reboot", (Restarted("machine"),)
     is_ours = all(name.startswith("nvidia") for name in word.partition("=")[2].split(","))
     manager = "ostree" if target.distribution.endswith("-ostree") else manager_of(target)
     if is_ours and manager in _ARGUMENTS:
         start, remove, add = _ARGUMENTS[manager]
-        back = Inverse(((*start, f"{add}{word}"),), "restart the machine")
-        step: Step = Command((*start, f"{remove}{word}"), "from the next start on", needs_root=True, inverse=back)
+        back = Inverse(((*start, f"{add}{word}"),), "reboot")
+        step: Step = Command((*start, f"{remove}{word}"), "from the next boot", needs_root=True, inverse=back)
         return Plan(summary, (step, again(target)), effects)
     made = _MADE_ANEW.get(manager, "sudo grub-mkconfig -o /boot/grub/grub.cfg")
-    text = f"take nvidia's names out of '{word}' in GRUB_CMDLINE_LINUX* of /etc/default/grub, then: {made}"
-    why = "the kernel refuses the modules that its command line names"
+    text = f"remove nvidia's names from '{word}' in GRUB_CMDLINE_LINUX* of /etc/default/grub, then: {made}"
+    why = "the kernel refuses the modules on this list"
     return Plan(summary, (ByHand(text, why), again(target)), effects)
 
 

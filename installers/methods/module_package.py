@@ -25,8 +25,8 @@ from installers.steps.command import Command, Inverse
 from installers.steps.reboot import Reboot
 
 _READY, _DKMS = "linux-modules-nvidia-", "nvidia-dkms-"  # of Ubuntu
-_AGAINST = "what the module is built against"
-_STAYS = Inverse(left="the module that it made stays, as a package of its own: dnf remove takes it away")
+_AGAINST = "install kernel headers"
+_STAYS = Inverse(left="the built module stays as a package: remove it with `dnf remove`")
 _KMP = (
     "zypper --non-interactive install --force "
     "\"$(rpm -qf --qf '%{NAME}\\n' /lib/modules/*/updates/nvidia.ko | sort -u | grep -m 1 nvidia)\""
@@ -36,18 +36,18 @@ _KMP = (
 def plan(need: InstallModulePackage, target: Target, matrix: Matrix) -> Plan:
     """By its source; where the kernel is another machine's, there."""
     kernel, source = need.kernel or target.kernel, need.source
-    summary = f"bring the NVIDIA module{f' for kernel {kernel}' if kernel else ''}"
+    summary = f"install the NVIDIA module{f' for kernel {kernel}' if kernel else ''}"
     if target.container or target.wsl:
         return Plan(summary, (ByHand("the kernel module belongs to the container's host, or to Windows"),), ())
     if target.distribution.endswith("-ostree"):
-        return Plan("make the system's image anew", _ostree(), ())
+        return Plan("rebuild the system's image", _ostree(), ())
     writer = _ready if source.startswith((_READY, _DKMS)) else _WRITERS.get(source)
     if writer is None or not manager_of(target):
         text = f"install the package with the NVIDIA module for kernel {kernel}"
-        return Plan(summary, (ByHand(text, f"who brings it here is not known: {source}"),), ())
+        return Plan(summary, (ByHand(text, f"its package is unknown here: {source}"),), ())
     if source.startswith(_DKMS):
         headers = kernel_headers(target, kernel)
-        build = install(target, *headers, source, why="DKMS builds the module of the libraries' release")
+        build = install(target, *headers, source, why="DKMS builds the module that matches the libraries")
         steps = (*refresh(target), build, again(target))
         return Plan(summary, steps, (DriverInstalled(f"=={need.release}"), Restarted()))
     loads = target.live and need.load
@@ -67,18 +67,22 @@ def _akmods(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
 
 def _ready(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
     """Of the same branch and flavour as for the other kernels."""
-    return (install(target, f"{source}-{kernel}", why="Ubuntu's ready module for that kernel"),)
+    return (install(target, f"{source}-{kernel}", why="Ubuntu's prebuilt module for that kernel"),)
 
 
 def _kmod(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
     without_dist = re.sub(r"\.el\d\w*(\.\w+)?$", "", kernel)
     name = f"kmod-nvidia-*-{without_dist}*"
-    return (install(target, name, why="NVIDIA's ready module for that kernel; a new kernel's comes some days later"),)
+    return (
+        install(
+            target, name, why="NVIDIA's prebuilt module for that kernel; for a new kernel it appears some days later"
+        ),
+    )
 
 
 def _kmp(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
-    left = Inverse(left="the package is the one that was there")
-    again = Command(("sh", "-c", _KMP), "its package brings it to the kernels that are there", needs_root=True)
+    left = Inverse(left="the same package")
+    again = Command(("sh", "-c", _KMP), "its package installs it for the installed kernels", needs_root=True)
     return (install(target, *kernel_headers(target, kernel), why=_AGAINST), again._replace(inverse=left))
 
 
@@ -86,26 +90,30 @@ def _pacman(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
     """pacman asks whether the ready module may go, which the one by DKMS replaces."""
     names = (*kernel_headers(target, kernel), "nvidia-open-dkms")
     argv = ("pacman", "-S", "--needed", *names)
-    left = Inverse((("pacman", "-R", "nvidia-open-dkms"),), "the ready module comes back by pacman -S nvidia-open")
-    return (Command(argv, "the module for every kernel; let it replace nvidia-open", needs_root=True, inverse=left),)
+    left = Inverse((("pacman", "-R", "nvidia-open-dkms"),), "`pacman -S nvidia-open` restores the prebuilt module")
+    return (
+        Command(
+            argv, "the module for every kernel; confirm that it replaces nvidia-open", needs_root=True, inverse=left
+        ),
+    )
 
 
 def _runfile(kernel: str, source: str, target: Target) -> tuple[Step, ...]:
     headers = install(target, *kernel_headers(target, kernel), why=_AGAINST)
     text = (
-        "build the module with NVIDIA's runfile of the release that is installed, then load it:\n"
+        "build the module with the .run installer of the installed driver version, then load it:\n"
         f"sudo sh ./NVIDIA-Linux-*.run --kernel-module-only --kernel-name={kernel}\n"
         "sudo modprobe nvidia"
     )
-    return (headers, ByHand(text, "NVIDIA's installer put it there, without DKMS"))
+    return (headers, ByHand(text, "NVIDIA's installer installed it without DKMS"))
 
 
 def _ostree() -> tuple[Step, ...]:
     argv = ("rpm-ostree", "upgrade")
-    undo = Inverse((("rpm-ostree", "rollback"),), "restart the machine")
+    undo = Inverse((("rpm-ostree", "rollback"),), "reboot")
     return (
-        Command(argv, "the module is built while the image is made", needs_root=True, timeout_s=3600, inverse=undo),
-        Reboot("restart the machine; where it says that there is nothing newer: sudo rpm-ostree rollback, and restart"),
+        Command(argv, "the image build compiles the module", needs_root=True, timeout_s=3600, inverse=undo),
+        Reboot("reboot; if no newer image exists: sudo rpm-ostree rollback, then reboot"),
     )
 
 

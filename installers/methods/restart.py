@@ -1,4 +1,4 @@
-"""Restart what must start anew: the machine, WSL, or the container's host."""
+"""Restart what must start again: the machine, WSL, or the container's host."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def plan(need: RestartMachine, target: Target, matrix: Matrix) -> Plan:
 
 
 def again(target: Target) -> Step:
-    """The step by which it starts anew."""
+    """The step by which it starts again."""
     if target.wsl:
-        return Command(("wsl", "--shutdown"), "ends every WSL distribution; the next start is fresh", place="Windows")
+        return Command(("wsl", "--shutdown"), "stops every WSL distribution", place="Windows")
     if target.container:
         return ByHand("restart the container; if that does not help, its host")
     if target.os_family == "windows":
@@ -30,4 +30,4 @@ def again(target: Target) -> Step:
     return Command(argv, "save your work first", needs_root=True, inverse=NOTHING_TO_TAKE_BACK)
 
 
-METHOD = Method(RestartMachine, "a restart", plan)
+METHOD = Method(RestartMachine, "a reboot", plan)

@@ -11,11 +11,9 @@ from installers.steps.command import Command, Inverse
 
 def plan(need: RollBack, target: Target, matrix: Matrix) -> Plan:
     """The command that a person would look up."""
-    left = Inverse(left="what was half done is done again by the command that was killed")
+    left = Inverse(left="run the killed command again afterwards")
     argv = ("gpudoctor", "install", "rollback", need.installation)
-    return Plan(
-        f"take installation {need.installation} back", (Command(argv, "all files as before", inverse=left),), ()
-    )
+    return Plan(f"undo installation {need.installation}", (Command(argv, "all files as before", inverse=left),), ())
 
 
-METHOD = Method(RollBack, "an installation taken back", plan)
+METHOD = Method(RollBack, "an installation undone", plan)

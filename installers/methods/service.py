@@ -15,7 +15,7 @@ def plan(need: StartService, target: Target, matrix: Matrix) -> Plan:
     argv = ("systemctl", "enable", "--now", need.unit)
     place = "the container's host" if target.container else ""
     off = Inverse((("systemctl", "disable", "--now", need.unit),))
-    step = Command(argv, "now, and at every start", needs_root=True, place=place, inverse=off)
+    step = Command(argv, "now, and at every boot", needs_root=True, place=place, inverse=off)
     return Plan(f"start {need.unit}", (step,), () if place else (ServiceRunning(need.unit),))
 
 

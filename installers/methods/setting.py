@@ -17,7 +17,7 @@ def plan(need: ChangeSetting, target: Target, matrix: Matrix) -> Plan:
         section=need.section,
         settings=((need.name, need.value),),
         lines=(),
-        why=f"{need.name} is {need.value} then",
+        why=f"{need.name} is then {need.value}",
         once=(need.name,),
     )
     effect = SettingWritten(need.program, need.file, need.section, need.name, value=need.value)

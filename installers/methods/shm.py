@@ -18,17 +18,17 @@ from installers.steps.command import Command, Inverse
 def plan(need: EnlargeSharedMemory, target: Target, matrix: Matrix) -> Plan:
     """In a container its starter decides; elsewhere the mount can be enlarged as it is."""
     size = max(1, -(-need.size_bytes // (1 << 30)))
-    return Plan(f"give /dev/shm at least {size} GiB", (_step(size, target),), (SharedMemoryGiven(size << 30),))
+    return Plan(f"make /dev/shm at least {size} GiB", (_step(size, target),), (SharedMemoryGiven(size << 30),))
 
 
 def _step(size: int, target: Target) -> Step:
     if target.container == "kubernetes":
-        return ByHand(f"mount at /dev/shm a volume: emptyDir: {{medium: Memory, sizeLimit: {size}Gi}}")
+        return ByHand(f"mount a volume at /dev/shm: emptyDir: {{medium: Memory, sizeLimit: {size}Gi}}")
     if target.container:
-        return ByHand(f"start the container anew with: {_runner(target)} run --shm-size={size}g ... (or --ipc=host)")
+        return ByHand(f"start the container again with: {_runner(target)} run --shm-size={size}g ... (or --ipc=host)")
     argv = ("mount", "-o", f"remount,size={size}G", "/dev/shm")  # noqa: S108 - that very mount
-    back = Inverse(left="the next start brings its size back")
-    return Command(argv, "until the next start; for good in /etc/fstab", needs_root=True, inverse=back)
+    back = Inverse(left="the next boot restores its size")
+    return Command(argv, "until the next boot; permanent in /etc/fstab", needs_root=True, inverse=back)
 
 
 def _runner(target: Target) -> str:

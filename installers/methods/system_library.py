@@ -25,12 +25,12 @@ def plan(need: InstallSystemLibrary, target: Target, matrix: Matrix) -> Plan:
     row = system_library(soname, matrix)
     package = row.apt if row and manager == "apt" else f"{soname}()(64bit)" if manager in _BY_PROVIDES else ""
     if not package:
-        return Plan(f"install {soname}", (ByHand(f"Install the package of your system that holds {soname}."),), ())
+        return Plan(f"install {soname}", (ByHand(f"Install your system's package with {soname}."),), ())
     if need.reinstall:
         again = (*refresh(target), install_again(target, package))
-        return Plan(f"install {soname} anew", again, (SystemLibraryInstalled(soname),))
+        return Plan(f"reinstall {soname}", again, (SystemLibraryInstalled(soname),))
     steps = (*refresh(target), install(target, package, why=soname))
     return Plan(f"install {soname}", steps, (SystemLibraryInstalled(soname),))
 
 
-METHOD = Method(InstallSystemLibrary, "a library of the system", plan)
+METHOD = Method(InstallSystemLibrary, "a system library", plan)

@@ -26,10 +26,10 @@ def plan(need: InstallSystemPackage, target: Target, matrix: Matrix) -> Plan:
 
 def _again(name: str, target: Target) -> Plan:
     known = manager_of(target) != ""
-    anew: tuple[Step, ...] = (ByHand(f"install the package {name} anew"),)
+    anew: tuple[Step, ...] = (ByHand(f"reinstall the package {name}"),)
     if known:
         anew = (*refresh(target), install_again(target, name))
-    return Plan(f"install {name} anew", anew, (SystemPackageInstalled(name, anew=True),) if known else ())
+    return Plan(f"reinstall {name}", anew, (SystemPackageInstalled(name, anew=True),) if known else ())
 
 
 def _pinned(need: InstallSystemPackage, target: Target) -> str:
@@ -38,4 +38,4 @@ def _pinned(need: InstallSystemPackage, target: Target) -> str:
     return f"{need.name}{joint}{version}" if version and joint else need.name
 
 
-METHOD = Method(InstallSystemPackage, "a package of the system", plan)
+METHOD = Method(InstallSystemPackage, "a system package", plan)

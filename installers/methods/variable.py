@@ -37,9 +37,9 @@ def plan(need: _Any, target: Target, matrix: Matrix) -> Plan:
         return _dropping(need, target)
     place = f" (set in {need.set_in})" if need.set_in else ""
     if isinstance(need, ClearVariable):
-        unset = UnsetVariable(need.name, "it misleads the processes started here", need.set_in)
+        unset = UnsetVariable(need.name, "its value is wrong for the programs that you start here", need.set_in)
         return Plan(f"unset {need.name}{place}", (unset,), (VariableUnset(need.name, need.set_in),))
-    step = SetVariable(need.name, need.value, "for the processes started from here", need.set_in)
+    step = SetVariable(need.name, need.value, "for programs started in this shell", need.set_in)
     effect = VariableSet(need.name, need.value, need.set_in)
     return Plan(f"set {need.name} to {_shortly(need.value)}{place}", (step,), (effect,))
 
@@ -48,12 +48,12 @@ def _dropping(need: DropFromPath, target: Target) -> Plan:
     """What a module of the cluster put into a variable leaves with the module."""
     name, directory = need.variable, need.entry
     if _is_of_the_system(directory, target.os_family):
-        text = f"move NVIDIA's files, and nothing else, out of {directory}, which must stay in {name}"
+        text = f"move only NVIDIA's files out of {directory}, which must stay in {name}"
         return Plan(text, (ByHand(text),), ())
     if need.set_in.startswith(_MODULE):
         return _unloading(need, directory)
     place = f" (set in {need.set_in})" if need.set_in else ""
-    step = RemoveFromPath(name, directory, "the loader searches it before the right place", need.set_in)
+    step = RemoveFromPath(name, directory, "the loader searches it before the right directory", need.set_in)
     return Plan(f"remove {directory} from {name}{place}", (step,), (EntryRemoved(name, directory, need.set_in),))
 
 
@@ -67,7 +67,7 @@ def _is_of_the_system(directory: str, os_family: str) -> bool:
 
 def _entering(directories: tuple[str, ...]) -> Plan:
     """Directories of DLLs into the user's Path: the last step's comes first."""
-    steps = tuple(AddToPath(one.replace("/", "\\"), "Windows looks for DLLs there") for one in directories)
+    steps = tuple(AddToPath(one.replace("/", "\\"), "Windows searches it for DLLs") for one in directories)
     effects = tuple(EntryAdded("PATH", one) for one in directories)
     return Plan(f"add {' and '.join(one.directory for one in steps)} to Path", steps, effects)
 
@@ -80,7 +80,7 @@ def _shortly(value: str) -> str:
 
 def _unloading(need: DropFromPath, directory: str) -> Plan:
     name = need.set_in.removeprefix(_MODULE)
-    step = UnloadModule(name, f"it puts {directory} into {need.variable}")
+    step = UnloadModule(name, f"it adds {directory} to {need.variable}")
     return Plan(f"unload the module {name}", (step,), (EntryRemoved(need.variable, directory, need.set_in),))
 
 

@@ -30,7 +30,7 @@ from installers.steps.by_hand import ByHand
 from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
 from installers.steps.note import Note
 
-_BROUGHT_ALONG = "what came along with it, or changed with it, stays as it is"
+_BROUGHT_ALONG = "packages that were installed or changed with it stay"
 
 
 def serves(need: InstallPackage | RemovePackage, target: Target) -> bool:
@@ -71,7 +71,7 @@ def plan(need: InstallPackage | RemovePackage, target: Target, matrix: Matrix) -
 
 
 def _again(need: InstallPackage, target: Target, matrix: Matrix) -> Plan:
-    """The very build that is there, from the index that it came from; raises Uncovered where nobody knows that one.
+    """The very build that is there, from the index that it came from; raises Uncovered where unknown that one.
 
     The package index has another build under the same release, and none with a local version ("2.9.1+cu126").
     """
@@ -85,8 +85,8 @@ def _again(need: InstallPackage, target: Target, matrix: Matrix) -> Plan:
         spec = spec._replace(build=build)
         index = ("--index-url", matrix.wheel_index(_served_as(spec.name), build, _release_served(spec)).url)
     argv = _installer(inside, "--force-reinstall", "--no-deps", str(spec), *index)
-    why = "all its files anew, and no other package"
-    again = Command(argv, why, inverse=Inverse(left="its files as they were before are not kept"))
+    why = "reinstall all its files, and no other package"
+    again = Command(argv, why, inverse=Inverse(left="its old files are not kept"))
     anew = DistributionsInstalled(
         python=_python(inside),
         requirements=(str(spec),),
@@ -96,7 +96,7 @@ def _again(need: InstallPackage, target: Target, matrix: Matrix) -> Plan:
         site=inside.site,
     )
     steps = (*first, *_guarded(inside, (*_getting_pip(inside), again)))
-    return Plan(f"install {need.name}{need.versions} anew", steps, (*_first_effects(target), anew))
+    return Plan(f"reinstall {need.name}{need.versions}", steps, (*_first_effects(target), anew))
 
 
 def _build_followed(package: str, target: Target) -> str:
@@ -146,7 +146,7 @@ def _first_effects(target: Target) -> tuple[Effect, ...]:
 
 
 def _is_ours(target: Target) -> bool:
-    """Whether pip may change it, or has done so before: what it put into the system's Python is mended there."""
+    """Whether pip may change it, or has done so before: what it put into the system's Python is fixed there."""
     return not target.externally_managed or target.by_pip
 
 
@@ -188,7 +188,7 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     if indexes and not _has_pip(inside):
         indexes += ["--index-strategy", "unsafe-best-match"]
     argv, names = _installer(inside, *spelled, *indexes), tuple(parse_spec(one).name for one in requirements)
-    why = "all at once: one resolver sees what all of them require"
+    why = "all in one command, so that one resolver sees all requirements"
     command = Command(argv, why, inverse=_earlier(inside, *names))
     effect = DistributionsInstalled(_python(inside), tuple(spelled), tool=_tool(inside), site=inside.site)
     owned = by_owner(inside, *spelled) if not indexes else None
@@ -259,7 +259,7 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
     text = f"{_python(target)} belongs to the operating system, and pip refuses to change it (PEP 668)"
     gone = removal(CreateEnvironment(".venv"), target)
     argv = (_python(target), "-m", "venv", ".venv")
-    make = Command(argv, "an environment of your own, in this directory", inverse=gone)
+    make = Command(argv, "create a virtual environment in this directory", inverse=gone)
     inside = target._replace(
         python=".venv/bin/python",
         installed=frozenset(),
@@ -269,7 +269,7 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
         site="",
         writable=True,
     )
-    return (Note(f"{text}: use an environment of your own"), make), inside
+    return (Note(f"{text}: use a virtual environment"), make), inside
 
 
 def _summary(need: InstallPackage) -> str:
@@ -295,7 +295,7 @@ def _install(need: InstallPackage, target: Target, matrix: Matrix) -> tuple[Step
     kept = (f"{name}=={version}" for name, version in leaders)
     along = _going_with(need, names[1:], matrix)
     argv = _installer(target, requirement, *along, *kept, "--index-url", row.url)
-    return (*steps, Command(argv, f"the index that serves {need.build} builds", inverse=_absent(target, names)))
+    return (*steps, Command(argv, f"the index with {need.build} builds", inverse=_absent(target, names)))
 
 
 def _leaves(need: InstallPackage, requirement: str, target: Target) -> bool:
@@ -388,16 +388,16 @@ def _getting_pip(target: Target) -> tuple[Step, ...]:
         return ()
     first: tuple[Step, ...] = ()
     if manager_of(target) == "apt" and re.fullmatch(r"/usr/bin/python[\d.]*", _python(target)):
-        pip = install(target, "python3-pip", why="this Python has no pip, and this machine no uv")
+        pip = install(target, "python3-pip", why="this Python has no pip, and uv is not installed")
         return (*refresh(target), pip._replace(prepares=True))
     if target.installers == ("none",):
         if manager_of(target) != "apt":
-            return (ByHand("neither pip nor uv is there: get one of them first"),)
-        venv = install(target, "python3-venv", why="ensurepip, which Debian keeps apart")
+            return (ByHand("neither pip nor uv is installed: install one of them first"),)
+        venv = install(target, "python3-venv", why="ensurepip, a separate package on Debian")
         first = (*refresh(target), venv._replace(prepares=True))
     argv = (_python(target), "-m", "ensurepip", "--upgrade")
     gone = Inverse(((_python(target), "-m", "pip", "uninstall", "-y", "pip"),))
-    why = "this environment has no pip, and this machine no uv"
+    why = "this environment has no pip, and uv is not installed"
     return (*first, Command(argv, why, inverse=gone, prepares=True))
 
 
@@ -409,13 +409,13 @@ def _getting_uv(target: Target) -> Command:
 
     Source: pip's `_handle_target_dir` (commands/install.py): with --upgrade shutil.rmtree of each top directory.
     """
-    why = f"into a directory of its own: pip would replace all of nvidia/ in {target.into}, uv one package"
+    why = f"into a separate directory: pip would replace all of nvidia/ in {target.into}"
     return Command(
         (_python(target), "-m", "pip", "install", "--target", _UV, "uv"), why, inverse=_UV_STAYS, prepares=True
     )
 
 
-_UV_STAYS = Inverse(left=f"{_UV} may be removed")
+_UV_STAYS = Inverse(left=f"{_UV} can be removed")
 
 _KEEPERS = {  # each with its option that names the project
     "uv": "--project",
@@ -436,7 +436,7 @@ def by_owner(target: Target, *requirements: str, removed: bool = False, index: s
     """
     keeper = target.keeper
     names = tuple(parse_spec(one).name for one in requirements)
-    if not keeper or not target.project or (removed and not {*names} <= target.declared):
+    if keeper not in _KEEPERS or not target.project or (removed and not {*names} <= target.declared):
         return None
     if index and keeper not in {"uv", "pipenv"}:
         return None
@@ -449,18 +449,20 @@ def by_owner(target: Target, *requirements: str, removed: bool = False, index: s
     first = ("env", f"PIPENV_PIPFILE={target.project}/Pipfile") if keeper == "pipenv" else ()
     argv = (*first, keeper, verb, *pypi, *where, *source, *(names if removed else requirements))
     left = Inverse(left="the project's manifest and lock file change with it: your version control has the former ones")
-    return Command(argv, f"{keeper} keeps this environment as its lock file says", inverse=left, timeout_s=3600)
+    return Command(argv, f"{keeper} keeps this environment equal to its lock file", inverse=left, timeout_s=3600)
 
 
 def _kept(target: Target, *requirements: str, removed: bool = False, index: str = "") -> tuple[Step, ...]:
-    """What pip changes where the owner cannot be told by one command."""
+    """What pip changes where the owner is unknown by one command."""
     if not target.keeper:
         return ()
+    names = ", ".join(requirements)
+    if removed and {*requirements} <= target.declared:
+        return (ByHand(f"delete {names} from the project's pyproject.toml, or {target.keeper} brings it back"),)
     if removed and target.project:
-        names = ", ".join(requirements)
-        return (Note(f"the project does not name {names}: if {target.keeper} brings it back, remove what needs it"),)
+        return (Note(f"the project does not list {names}: if {target.keeper} installs it again, remove what needs it"),)
     told = f"name {' '.join(requirements)}" + (f" and the index {index}" if index else "")
-    return (ByHand(f"{told} in the project, or {target.keeper} takes this back at the next sync"),)
+    return (ByHand(f"{told} in the project, or {target.keeper} undoes this at the next sync"),)
 
 
 def _installer(target: Target, *arguments: str) -> tuple[str, ...]:
@@ -475,7 +477,7 @@ def _uv(target: Target) -> str:
 
 
 def _uninstall(target: Target, *names: str) -> Command:
-    why = "the files of this build leave before others come"
+    why = "uninstall the current build"
     return Command(_removing(target, *names), why, inverse=_back(target, names))
 
 
@@ -504,7 +506,7 @@ def _back(target: Target, names: tuple[str, ...]) -> Inverse:
     commands = (_installer(target, "--no-deps", *wanted),) if wanted else ()
     unknown = [name for name in names if name not in known]
     if unknown:
-        return Inverse(commands, f"which release of {', '.join(unknown)} was there is not known")
+        return Inverse(commands, f"the old version of {', '.join(unknown)} is unknown")
     local = "; a build with a + in its version needs --index-url of the index that it came from"
     return Inverse(commands, f"{_BROUGHT_ALONG}{local if any('+' in one for one in wanted) else ''}" if wanted else "")
 
@@ -514,8 +516,8 @@ def _guarded(target: Target, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     if not target.writable:
         steps = tuple(one._replace(needs_root=True) if isinstance(one, Command) else one for one in steps)
     if target.externally_managed and target.by_pip:
-        text = "pip put this into the operating system's own Python, which it refuses since PEP 668 unless it is told"
-        return (Note(f"{text}; a virtual environment is better for what comes next"), *steps)
+        text = "this package is in the operating system's Python, which pip refuses to change (PEP 668)"
+        return (Note(f"{text}; use a virtual environment in future"), *steps)
     if target.externally_managed:
         return (Note("the operating system owns this environment: use its package manager if pip refuses"), *steps)
     if target.environment_kind == "conda":

@@ -1,4 +1,4 @@
-"""Install several distributions: together, and anew where others that own the same files were removed.
+"""Install several distributions: together, and again where others that own the same files were removed.
 
 Source: pip's user guide (`--force-reinstall`, `--no-deps`); removing one of two owners deletes the files of both, so
 the one that stays must come last.
@@ -6,16 +6,19 @@ the one that stays must come last.
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from compat.matrix import Matrix, accepts
 from compat.need import ChangePackages, InstallPackage, RemovePackage
 from compat.spec import Spec, parse_spec
 from installers.method import Method
 from installers.methods import wheel
 from installers.plan import Plan, Target
+from installers.steps.by_hand import ByHand
 
 
 def plan(need: ChangePackages, target: Target, matrix: Matrix) -> Plan:
-    """The removals, then the installations: what is there alone and anew, all others together."""
+    """The removals, then the installations: what is there alone and again, all others together."""
     removed = need.remove
     wanted = [(requirement, parse_spec(requirement)) for requirement in need.install]
     again = [one for _, one in wanted if one.name in target.installed and not _is_another_release(one, target)]
@@ -29,6 +32,9 @@ def plan(need: ChangePackages, target: Target, matrix: Matrix) -> Plan:
     if fresh:
         plans.append(wheel.together(tuple(requirement for requirement, _ in fresh), target, matrix))
     steps = dict.fromkeys(step for one in plans for step in one.steps)
+    first = tuple(takewhile(lambda step: isinstance(step, ByHand), steps))
+    said = tuple(step for step in steps if isinstance(step, ByHand) and step not in first)
+    steps = dict.fromkeys((*(step for step in steps if step not in said), *said))  # no sentence between two commands
     effects = dict.fromkeys(effect for one in plans for effect in one.effects or ())
     return Plan(_summary(removed, need.install, bool(again)), wheel.rehearsed(tuple(steps), target), tuple(effects))
 

@@ -11,7 +11,7 @@ from installers.plan import Plan, Target
 from installers.step import Lines, Shell, Step, StepType, kind_of
 
 _PROGRAM = re.compile(r"& |[A-Za-z]:\\|(?!(?:foreach|if|try|while)\b)[a-z]")  # not Verb-Noun, $variable, [type]
-_FAILED = "if ($LASTEXITCODE) { throw 'it failed, and nothing more was done' }"  # a program's status stops nothing
+_FAILED = "if ($LASTEXITCODE) { throw 'a command failed; the steps after it did not run' }"
 
 
 def commands(plan: Plan, target: Target) -> Lines:
@@ -52,7 +52,7 @@ def kept_first(plan: Plan, target: Target) -> Lines:
 
 
 def undone_by(plan: Plan, target: Target) -> Lines:
-    """What a person types to undo the plan, its last step first; the loader's cache is made anew at the end.
+    """What a person types to undo the plan, its last step first; the loader's cache is made again at the end.
 
     Of commands the last alone, which brings what was asked for: what came before it may have been there already.
     """

@@ -81,24 +81,24 @@ def verified(name: str, digests: Lines) -> Lines:
     """The line that fails unless a file is one of those that are meant."""
     if not digests:
         return (
-            *comment(f"no checksum of {name} is known. Its own:"),
+            *comment(f"the checksum of {name} is unknown. This file has:"),
             f"sha256sum {quote(name)}",
         )
     return (" || ".join(f"echo {quote(f'{one.lower()}  {name}')} | sha256sum -c -" for one in digests),)
 
 
 def set_in(where: str, what: str) -> Lines:
-    """The lasting change is an edit in a file of the user's; the command after it helps the shell at hand."""
+    """The lasting change is an edit in a file of the user's; the command after it helps the shell available."""
     return comment(f"in {where}: {what}, then in this shell:") if where else ()
 
 
 def variable(name: str) -> str:
     """A variable's name, which no quotes can make safe; raises ValueError for what is none."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII):
-        raise ValueError(f"{name!r} is not the name of a variable")
+        raise ValueError(f"{name!r} is not a variable name")
     return name
 
 
 def said(typed: Callable[[Any, Target], Lines]) -> Callable[[Any, Target], Lines]:
-    """What a person's own shell must do is said by a script, not done."""
+    """What a person's own shell must do is shown by a script, not done."""
     return lambda step, target: tuple(f"say {quote(f'   {line}')}" for line in typed(step, target))

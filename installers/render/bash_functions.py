@@ -7,12 +7,12 @@ stop() {
 }
 """
 AS_ROOT = """\
-as_root() { # COMMAND...: through sudo where this script is not root's
+as_root() { # COMMAND...: with sudo if this script does not run as root
   if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -- "$@"; fi
 }
 """
 AS_USER = """\
-as_user() { # COMMAND...: what belongs to the user stays theirs where the script was started by sudo
+as_user() { # COMMAND...: runs as the user who started sudo
   if [ "$(id -u)" -eq 0 ] && [ -n "${SUDO_USER:-}" ] && [ "${SUDO_USER:-}" != root ]; then
     sudo -H -u "$SUDO_USER" -- "$@"
   else
@@ -40,7 +40,7 @@ verify() { # FILE SHA256...: any of them
     stop "$file is a web page: log in, and download again"
   fi
   say "  its SHA-256 is $(sha256sum <"$file")"
-  if [ $# -eq 0 ]; then stop "nobody knows the digest of $file: if you trust that one, set GPUDOCTOR_SHA256 to it"; fi
+  if [ $# -eq 0 ]; then stop "the checksum of $file is unknown: to trust it, set GPUDOCTOR_SHA256 to its checksum"; fi
   stop "$file is not the file that was meant: another digest"
 }
 """
@@ -50,11 +50,11 @@ locate() { # NAME: as a browser saved it, here, beside this script or among the 
   for place in . "$(dirname -- "$0")" "$HOME/Downloads"; do
     if [ -r "$place/$1" ]; then printf '%s\\n' "$place/$1"; return; fi
   done
-  stop "$1 lies neither here nor beside this script nor in $HOME/Downloads"
+  stop "$1 is not here, not beside this script and not in $HOME/Downloads"
 }
 """
 WRITE = """\
-write() { # FILE: standard input takes its place; what was there is kept beside it
+write() { # FILE: writes standard input to the file; the old file is kept beside it
   local file new
   file=$(readlink -m -- "$1")
   mkdir -p -- "$(dirname -- "$file")"

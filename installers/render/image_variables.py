@@ -15,7 +15,7 @@ def in_image(name: str, value: str) -> Lines:
     """
     line = f"{variable(name)}={value}"
     return (
-        *comment(f"a container's image has it in its Dockerfile instead: ENV {variable(name)}={quote(value)}"),
+        *comment(f"in a container image, set it in the Dockerfile: ENV {variable(name)}={quote(value)}"),
         f"printf '%s\\n' {quote(line)} >> /etc/environment",
     )
 

@@ -52,9 +52,9 @@ def verified(name: str, digests: Lines) -> Lines:
     """The line that throws unless a file is one of those that are meant."""
     found = f"(Get-FileHash -Algorithm SHA256 -LiteralPath {literal(name)}).Hash"
     if not digests:
-        return (*comment("no digest of this file is known: compare this one with one that you trust"), found)
+        return (*comment("the checksum of this file is unknown: compare it with a trusted one"), found)
     wanted = ", ".join(map(literal, digests))
-    return (f"if ({found} -notin {wanted}) {{ throw {literal(f'{name} is not the file that NVIDIA made')} }}",)
+    return (f"if ({found} -notin {wanted}) {{ throw {literal(f'{name} is not the original file')} }}",)
 
 
 def said(lines: Lines) -> Lines:

@@ -14,19 +14,19 @@ function Confirm-Digest([string] $File, [string[]] $Sha256) {
     $reader.Close()
     if ((-join $start) -match '<(!doctype )?html') { throw "$File is a web page: log in, and download again" }
     Write-Output ('  its SHA-256 is ' + (Get-FileHash -Algorithm SHA256 -LiteralPath $File).Hash)
-    if (-not $Sha256) { throw "nobody knows the digest of ${File}: if you trust that one, set GPUDOCTOR_SHA256 to it" }
+    if (-not $Sha256) { throw "it is unknown the digest of ${File}: if you trust that one, set GPUDOCTOR_SHA256 to it" }
     throw "$File is not the file that was meant: another digest"
 }
 """
 FIND = """\
 function Find-File([string] $Name) {
-    # A name alone is as a browser saved it: here, beside this script or among the downloads.
+    # A bare name is searched here, beside this script and in Downloads.
     if ([IO.Path]::IsPathRooted($Name)) { return $Name }
     foreach ($place in '.', $PSScriptRoot, (Join-Path $env:USERPROFILE 'Downloads')) {
         if (-not $place) { continue }
         $file = Join-Path $place $Name
         if (Test-Path -LiteralPath $file) { return (Resolve-Path -LiteralPath $file).ProviderPath }
     }
-    throw "$Name lies neither here nor beside this script nor among the downloads"
+    throw "$Name is not here, not beside this script and not in Downloads"
 }
 """

@@ -17,10 +17,10 @@ from installers.render.parts import beginning, first_lines, step_lines
 from installers.step import Shell, Step, StepType, kind_of
 
 _HEAD = """\
-# Stops at the first error; running it again does no harm. What is fetched and unpacked lies in a directory of its own
-# (GPUDOCTOR_STAGING names another one), and what is replaced is kept there, below "replaced".
-# Exit status: 0 done, 1 a step failed, 4 done up to a reboot.
-# shellcheck disable=SC2016 # what is said is for a person to type, not to be expanded here
+# Stops at the first error; you can run it again. Downloads are unpacked in a separate directory
+# (GPUDOCTOR_STAGING sets another one). Replaced files are kept there, in "replaced".
+# Exit status: 0 done, 1 a step failed, 4 reboot needed, then run it again.
+# shellcheck disable=SC2016 # printed text is for a person to type, not to expand
 set -euo pipefail
 umask 022
 """
@@ -29,7 +29,7 @@ say() { printf '%s\\n' "$*"; }
 """
 _SUDO = (
     '[ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null || stop '
-    '"some of these steps need root, and there is no sudo: run this script as root"'
+    '"some of these steps need root, and sudo is not installed: run this script as root"'
 )
 _ROOT = '[ "$(id -u)" -eq 0 ] || stop "some of these steps need root: run this script as root"'
 
@@ -45,7 +45,7 @@ def script(plan: Plan, target: Target) -> str:
         [_SAY, *([STOP] if root else []), *(one for step, shell in shells for one in shell.functions(step))]
     )
     body = "\n".join([*dict.fromkeys([*first, *root]), *steps, "", "say 'Done.'", *last]) + "\n"
-    head = "\n".join(("#!/usr/bin/env bash", *comment(f"{plan.summary}: written by gpudoctor, to be read, then run.")))
+    head = "\n".join(("#!/usr/bin/env bash", *comment(f"{plan.summary}: written by gpudoctor. Read it, then run it.")))
     return f"{head}\n{_HEAD}\n{_staging(plan)}{chr(10).join(functions)}\n{body}"
 
 

@@ -16,9 +16,9 @@ from installers.render.powershell import literal
 from installers.step import Shell, StepType, kind_of
 
 _HEAD = """\
-# Where Windows refuses scripts: powershell -NoProfile -ExecutionPolicy Bypass -File THIS-FILE.ps1
-# Stops at the first error; running it again does no harm. What is fetched and unpacked lies in a directory of its own
-# ($env:GPUDOCTOR_STAGING names another one), and what is replaced is kept there, below "replaced".
+# If Windows refuses scripts: powershell -NoProfile -ExecutionPolicy Bypass -File THIS-FILE.ps1
+# Stops at the first error; you can run it again. Downloads are unpacked in a separate directory
+# ($env:GPUDOCTOR_STAGING sets another one). Replaced files are kept there, in "replaced".
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
@@ -34,8 +34,8 @@ def script(plan: Plan, target: Target) -> str:
     last = dict.fromkeys(line for _, shell in shells for line in shell.last)
     functions = dict.fromkeys(one for step, shell in shells for one in shell.functions(step))
     body = "\n".join([*first, *steps, "", "Write-Output 'Done.'", *last])
-    head = "\n".join(comment(f"{plan.summary}: written by gpudoctor, to be read, then run."))
-    head += "\n# Run it in a PowerShell that was started as administrator." if for_administrators(plan, target) else ""
+    head = "\n".join(comment(f"{plan.summary}: written by gpudoctor. Read it, then run it."))
+    head += "\n# Run it in a PowerShell started as administrator." if for_administrators(plan, target) else ""
     return f"{head}\n{_HEAD}{_staging(plan)}{''.join(f'{chr(10)}{one}' for one in functions)}\n{body}\n"
 
 

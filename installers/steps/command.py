@@ -22,7 +22,7 @@ class Inverse(NamedTuple):
 
     commands: tuple[tuple[str, ...], ...] = ()  # in order, with the privilege of the command itself
     left: str = ""  # what they do not bring back, or why there are none; "" where nothing is left
-    afterwards: bool = False  # it makes something anew from files: it comes after those are put back
+    afterwards: bool = False  # it makes something again from files: it comes after those are put back
     # What the command may find there already, and the command that tells so (with one of these as its last word,
     # exit status 0): what was there before is taken out of the inverse when the command is run.
     names: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Command(NamedTuple):
     needs_root: bool = False
     timeout_s: int = 600
     place: str = ""  # "" this machine; else a person types it there: "the container's host", "Windows"
-    inverse: Inverse | None = None  # None: nobody thought about it, which is said as such
+    inverse: Inverse | None = None  # None: nobody thought about it, which is shown as such
     staged: tuple[str, ...] = ()  # words of `argv` that are names in the staging directory: downloaded installers
     folder: str = ""  # the variable of a person's shell that holds the directory of those; "" for the current directory
     rehearses: bool = False  # it only looks whether what comes can be done: nobody needs to type it
@@ -96,7 +96,7 @@ def _guard(step: Command) -> str:
 
 
 def _bash_script(step: Command, target: Target) -> Lines:
-    """What another machine must do is said, not done."""
+    """What another machine must do is shown, not done."""
     if step.place:
         return tuple(f"say {quote(f'   {line}')}" for line in _bash(step, target))
     words = " ".join(script_word(word) if word in step.staged else package_word(word) for word in step.argv)

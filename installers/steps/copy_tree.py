@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -171,7 +172,7 @@ _BASH_WRITABLE = """\
 writable() { # DIRECTORY: it, or the directory that it will be made in
   local place=$1
   [ -d "$place" ] || place=$(dirname -- "$place")
-  [ -d "$place" ] || stop "$place is not there: install the CUDA toolkit first"
+  [ -d "$place" ] || stop "$place does not exist: install the CUDA toolkit first"
   [ -w "$place" ] || stop "$place is not writable for $(id -un): run this script as root"
 }
 """
@@ -180,7 +181,7 @@ is_for() { # CUDA, DIRECTORY of its headers: not that of another major
   local found
   [ -r "$2/cuda.h" ] || return 0
   found=$(sed -n 's/^#define CUDA_VERSION \\([0-9]*\\)[0-9][0-9][0-9].*/\\1/p' "$2/cuda.h")
-  [ -z "$found" ] || [ "$found" = "$1" ] || stop "$2 holds the headers of CUDA $found, and the archive is for CUDA $1"
+  [ -z "$found" ] || [ "$found" = "$1" ] || stop "$2 has the headers of CUDA $found, but the archive is for CUDA $1"
 }
 """
 _BASH_COPY = """\
@@ -194,7 +195,7 @@ is_same() { # FILE FILE: two links with one text, or two files with one content
   fi
 }
 
-copy() { # DIRECTORY FILE...: links stay links; what is replaced is kept
+copy() { # DIRECTORY FILE...: symlinks stay symlinks; replaced files are kept
   local into=$1 file to
   shift
   mkdir -p -- "$into"
@@ -223,7 +224,7 @@ copy_all() { # DIRECTORY SOURCE: everything below it
   done < <(find "$2" -type d -print0)
 }
 """
-_BASH_LAST = ('if [ -d "$replaced" ]; then say "What was replaced is in $replaced"; fi',)
+_BASH_LAST = ('if [ -d "$replaced" ]; then say "Replaced files are in $replaced"; fi',)
 
 
 def _own_files(step: CopyTree) -> bool:
@@ -232,7 +233,9 @@ def _own_files(step: CopyTree) -> bool:
 
 
 def _name_before(step: CopyTree) -> str:
-    return f"before-{step.into.replace(chr(92), '/').rstrip('/').rpartition('/')[2]}"
+    """A name of this directory alone: Windows has bin/x64 and lib/x64 beside each other."""
+    last = step.into.replace(chr(92), "/").rstrip("/").split("/")[-3:]
+    return re.sub(r"[^A-Za-z0-9._]+", "-", "-".join(("before", *filter(None, last))))
 
 
 def _found(step: CopyTree) -> str:
@@ -243,15 +246,27 @@ def _found(step: CopyTree) -> str:
 
 
 def _keeps(step: CopyTree, target: Target) -> Lines:
-    """All that is there under these names, links as links; nothing is there yet in a directory of its own."""
+    """All that is there under these names, links as links; nothing is there yet in a directory of its own.
+
+    What an earlier plan kept in the same place is the original, and stays.
+    """
     if not _own_files(step) or step.is_new:
         return ()
     if target.os_family == "windows":
         before, into = _name_before(step), step.into.replace("/", chr(92))
-        kept = (f"{_powershell_found(into, one)} | Copy-Item -Destination {literal(before)}" for one in step.patterns)
-        return (f"New-Item -ItemType Directory -Force {literal(before)} | Out-Null", *kept)
+        part = literal(f"{before}.part")
+        kept = (f"    {_powershell_found(into, one)} | Copy-Item -Force -Destination {part}" for one in step.patterns)
+        return (
+            f"if (-not (Test-Path -LiteralPath {literal(before)})) {{",
+            f"    New-Item -ItemType Directory -Force {part} | Out-Null",
+            *kept,
+            f"    Rename-Item -LiteralPath {part} -NewName {literal(before)}",
+            "}",
+        )
     # a directory that is not there yet has nothing to keep
-    return (f"{_found(step)} -print0 2>/dev/null | tar -czPf {_name_before(step)}.tar.gz --null -T -",)
+    archive = f"{_name_before(step)}.tar.gz"
+    keep = f"{_found(step)} -print0 2>/dev/null | tar -czPf {archive} --null -T -"
+    return (f"tar -tzPf {archive} >/dev/null 2>&1 || {keep}",)
 
 
 def _powershell_found(folder: str, pattern: str) -> str:
@@ -266,13 +281,13 @@ def _restores(step: CopyTree, target: Target) -> Lines:
         into = step.into.replace("/", chr(92))
         gone = tuple(f"{_powershell_found(into, one)} | Remove-Item" for one in step.patterns)
         before = _name_before(step)
-        there = f"Get-Item -LiteralPath {literal(before)} | Out-Null"  # in another directory nothing may be removed
+        there = f"Get-Item -LiteralPath {literal(before)} | Out-Null"  # in another directory nothing can be removed
         back = f"Copy-Item -Path {literal(f'{before}{chr(92)}*')} -Destination {literal(into)} -Force"
         return (there, *gone, back) if _keeps(step, target) else gone
     root = sudo(target, needs_root=step.needs_root)
     gone = (f"{root}{_found(step)} -delete",)
     kept = f"{_name_before(step)}.tar.gz"
-    whole = f"tar -tzPf {kept} > /dev/null"  # nothing may be removed where it is not there, or was cut short
+    whole = f"tar -tzPf {kept} > /dev/null"  # nothing can be removed where it is not there, or was cut short
     return (whole, *gone, f"{root}tar -xzpPf {kept}") if _keeps(step, target) else gone
 
 
@@ -318,7 +333,7 @@ _POWERSHELL_COPY = """\
 function Test-Writable([string] $Directory) {
     $place = $Directory
     if (-not (Test-Path -LiteralPath $place)) { $place = Split-Path -Parent $place }
-    if (-not (Test-Path -LiteralPath $place)) { throw "$place is not there: install the CUDA toolkit first" }
+    if (-not (Test-Path -LiteralPath $place)) { throw "$place does not exist: install the CUDA toolkit first" }
     $probe = Join-Path $place ('gpudoctor-' + [Guid]::NewGuid())
     try { New-Item -ItemType File -Path $probe | Out-Null }
     catch { throw "$place is not writable: run this script in a PowerShell started as administrator" }
@@ -330,7 +345,7 @@ function Test-Cuda([string] $Major, [string] $Headers) {
     if (-not (Test-Path -LiteralPath $header)) { return }
     $found = Select-String -LiteralPath $header -Pattern '^#define CUDA_VERSION (\\d+)\\d{3}' | Select-Object -First 1
     if ($found -and $found.Matches[0].Groups[1].Value -ne $Major) {
-        throw "$Headers holds the headers of another CUDA, and the archive is for CUDA $Major"
+        throw "$Headers has the headers of another CUDA, but the archive is for CUDA $Major"
     }
 }
 

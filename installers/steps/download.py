@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _MIB = 1 << 20
 _TRUST = {
-    "manifest": "digest from NVIDIA's own manifest",
-    "several": "digest on which independent packagers agree",
-    "one": "digest from one packager's recipe",
+    "manifest": "checksum from NVIDIA's manifest",
+    "several": "checksum confirmed by independent packagers",
+    "one": "checksum from one packager's recipe",
 }
 
 
@@ -37,7 +37,7 @@ class Download(NamedTuple):
 
 def _title(step: Download) -> str:
     size = f"{step.size_bytes / _MIB:,.0f} MiB, " if step.size_bytes else ""
-    trust = _TRUST.get(step.digest_from, "digest that you named") if step.sha256 else "no digest is known"
+    trust = _TRUST.get(step.digest_from, "your checksum") if step.sha256 else "no known checksum"
     return f"download {step.to} ({size}{trust})"
 
 
@@ -80,16 +80,16 @@ def _powershell_script(step: Download, _: Target) -> Lines:
 
 
 _BASH_FETCH = """\
-fetch() { # URL FILE SHA256...: goes on where an earlier run stopped; a part of another file is thrown away once
+fetch() { # URL FILE SHA256...: resumes an interrupted download; a part of another file is deleted once
   local url=$1 file=$2 part=$2.part there=
   shift 2
   if [ -f "$file" ] && is_one_of "$file" "$@"; then
-    say "  it is there already"
+    say "  it already exists"
     return
   fi
   if [ -s "$part" ]; then there=$(stat --format %s -- "$part"); fi
   if [ -z "$there" ] || ! is_one_of "$part" "$@"; then
-    if [ -n "$there" ]; then say "  going on after $there bytes"; fi
+    if [ -n "$there" ]; then say "  resuming after $there bytes"; fi
     receive "$url" "$part"
     if [ -n "$there" ] && ! is_one_of "$part" "$@"; then
       say "  what was there is not the beginning of this file: from the start"
@@ -112,7 +112,7 @@ function Get-Status($Failure) {
 }
 
 function Add-Rest([string] $Url, [string] $File) {
-    # Appends what the server has after the bytes that are there. Invoke-WebRequest of 5.1 cannot go on with a file.
+    # Appends the bytes that are still missing. Invoke-WebRequest of 5.1 cannot go on with a file.
     $there = [long] 0
     if (Test-Path -LiteralPath $File) { $there = [long] (Get-Item -LiteralPath $File).Length }
     $request = [Net.WebRequest]::Create($Url)
@@ -155,7 +155,7 @@ function Receive-File([string] $Url, [string] $File) {
 
 function Get-Archive([string] $Url, [string] $File, [string[]] $Sha256) {
     if ((Test-Path -LiteralPath $File) -and (Test-Digest $File $Sha256)) {
-        Write-Output '  it is there already'
+        Write-Output '  it already exists'
         return
     }
     $part = "$File.part"

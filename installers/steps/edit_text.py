@@ -55,11 +55,11 @@ def _bash_script(step: EditText, _: Target) -> Lines:
 
 def _powershell_script(step: EditText, _: Target) -> Lines:
     """Settings are merged into a file by `--apply` there, not by a script."""
-    return said((f"left for you, in {step.path}:", *_told(step)))
+    return said((f"to do by hand, in {step.path}:", *_told(step)))
 
 
 _EDIT = """\
-edit() { # FILE SECTION KEY VALUE [once]: without a KEY, VALUE is a line to add; what stands there stays
+edit() { # FILE SECTION KEY VALUE [once]: without a KEY, VALUE is a line to add; the other lines stay
   local file
   file=$(readlink -m -- "$1")
   if [ ! -e "$file" ]; then file=/dev/null; fi

@@ -74,7 +74,7 @@ unpack() { # ARCHIVE DIRECTORY
 }
 """
 _BASH_RENAME = """\
-rename() { # FILE FILE: what is there under the first name gets the second one; files of a folder join those of another
+rename() { # FILE FILE: renames the first to the second; a folder is merged into an existing one
   if [ ! -e "$1" ]; then return; fi
   mkdir -p -- "$(dirname -- "$2")"
   if [ -d "$1" ] && [ -d "$2" ]; then

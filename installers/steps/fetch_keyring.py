@@ -54,7 +54,7 @@ def _apply(step: FetchKeyring, run: Run) -> None:
     fetch_unknown(download, to, run.report, run.limits._replace(cap_bytes=_LARGEST_BYTES))
     found = _fingerprints(_keyring_in(to, step.keyring))
     if not found or not set(found) <= set(step.fingerprints):
-        raise WrongKey(f"{step.url} brings the signing key {', '.join(found) or '(none)'}, which is not NVIDIA's")
+        raise WrongKey(f"{step.url} contains the signing key {', '.join(found) or '(none)'}, which is not NVIDIA's")
 
 
 def _keyring_in(package: str, inside: str) -> bytes:
@@ -75,9 +75,9 @@ def _output(argv: tuple[str, ...], data: bytes = b"") -> bytes:
         refuse_command(command, os.environ if environ is None else environ)
         done = run_process(Launch(argv, environ, given=data), _PATIENCE_S)
     except OSError as error:
-        raise WrongKey(f"`{argv[0]}`, with which the signing key is read, cannot be run: {error}") from error
+        raise WrongKey(f"`{argv[0]}`, which reads the signing key, cannot be run: {error}") from error
     if done.status is None:
-        raise WrongKey(f"`{argv[0]}`, with which the signing key is read, did not end within {_PATIENCE_S} s")
+        raise WrongKey(f"`{argv[0]}`, which reads the signing key, did not finish within {_PATIENCE_S} s")
     if done.status:
         raise WrongKey(f"the signing key cannot be read: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout
@@ -102,7 +102,7 @@ def _bash(step: FetchKeyring, _: Target) -> Lines:
 
 def _bash_script(step: FetchKeyring, _: Target) -> Lines:
     to = script_word(step.to)
-    wrong = f"|| stop {quote(f'{step.to} does not bring the signing key that it should')}"
+    wrong = f"|| stop {quote(f'{step.to} does not contain the expected signing key')}"
     return (f"rm -f -- {to}", f"receive {quote(step.url)} {to}", f"{_check(step, to)} {wrong}")
 
 

@@ -46,7 +46,7 @@ def _powershell(step: MakeLink, _: Target) -> Lines:
 
 KIND = StepType(
     MakeLink,
-    title=lambda step: f"make the link {step.path} to {step.text}",
+    title=lambda step: f"create the symlink {step.path} to {step.text}",
     bash=Shell(_bash, lambda step, _: (_line(step),)),
     powershell=Shell(_powershell),
     apply=_apply,

@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 class Pause(NamedTuple):
     """What a person does, and what must be true before it goes on."""
 
-    text: str  # "restart the machine"
+    text: str  # "reboot"
     why: str = ""
     expects: tuple[str, ...] = ()  # as in Check
     finds: Need | None = None  # likewise
 
 
-_AGAIN = "then run this script again: it goes on from here"
+_AGAIN = "then run this script again: it continues from here"
 
 KIND = StepType(
     Pause,
-    title=lambda step: f"{step.text}, then call the same again",
+    title=lambda step: f"{step.text}, then run the same command again",
     bash=Shell(
-        lambda step, _: comment(f"{step.text}; what follows comes after it"),
+        lambda step, _: comment(f"{step.text}; then continue with the next steps"),
         lambda step, _: (f"say {quote(f'   {step.text}, {_AGAIN}')}", "exit 4"),
     ),
     powershell=Shell(
-        lambda step, _: comment(f"{step.text}; what follows comes after it"),
+        lambda step, _: comment(f"{step.text}; then continue with the next steps"),
         lambda step, _: (*said((f"{step.text}, {_AGAIN}",)), "exit 4"),
     ),
     configures=True,

@@ -1,4 +1,4 @@
-"""A restart of the machine, after which a new module and new libraries come into use together."""
+"""Reboot the machine, so that a new module and new libraries are used together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from installers.step import Shell, StepType, nothing
 class Reboot(NamedTuple):
     """What to do, in one line; a person chooses when."""
 
-    text: str = "restart the machine"
+    text: str = "reboot"
     why: str = ""
 
 

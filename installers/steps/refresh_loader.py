@@ -1,4 +1,4 @@
-"""Let the loader read its directories anew: `ldconfig`."""
+"""Let the loader read its directories again: `ldconfig`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RefreshLoader(NamedTuple):
 
 def _apply(step: RefreshLoader, run: Run) -> None:
     again = Inverse((_ARGV,), afterwards=True)
-    run.command(Command(_ARGV, "the loader finds what its cache lists", step.needs_root, inverse=again))
+    run.command(Command(_ARGV, "the loader reads its cache", step.needs_root, inverse=again))
 
 
 def _bash(step: RefreshLoader, target: Target) -> Lines:
@@ -34,7 +34,7 @@ def _bash(step: RefreshLoader, target: Target) -> Lines:
 
 KIND = StepType(
     RefreshLoader,
-    title=lambda _: "refresh the loader's cache",
+    title=lambda _: "update the loader's cache",
     bash=Shell(_bash, lambda *_: _ARGV),
     powershell=Shell(nothing),  # Windows has no such cache
     apply=_apply,

@@ -29,9 +29,9 @@ def _title(step: RemoveFromPath) -> str:
 
 
 def _bash(step: RemoveFromPath, target: Target) -> Lines:
-    """The line that sets it, for good, then the shell at hand."""
+    """The line that sets it, for good, then the shell available."""
     if not target.live and not step.set_in:
-        return comment(f"in the image's Dockerfile, set {step.name} by an ENV line without {step.directory}")
+        return comment(f"in the image's Dockerfile, set {step.name} with an ENV line without {step.directory}")
     where = set_in(step.set_in, _title(step))
     if step.left is None:
         return where or comment(_title(step))

@@ -30,7 +30,7 @@ def _bash(step: SetVariable, target: Target) -> Lines:
 
 
 def _powershell(step: SetVariable, _: Target) -> Lines:
-    """For later processes of the user, and for the shell at hand."""
+    """For later processes of the user, and for the shell available."""
     value = literal(step.value)
     lasting = f"[Environment]::SetEnvironmentVariable({literal(step.name)}, {value}, 'User')"
     return (lasting, f"$env:{variable(step.name)} = {value}")

@@ -32,7 +32,7 @@ class Unless(NamedTuple):
 
 def _title(step: Unless) -> str:
     """The end of a part is no step of its own."""
-    there = f"a driver {step.driver} or newer runs" if step.driver else f"{step.path} is there"
+    there = f"driver {step.driver} or newer is running" if step.driver else f"{step.path} exists"
     return "" if step.ends else f"{step.what}, unless {there}"
 
 
@@ -45,14 +45,14 @@ def _bash_script(step: Unless, _: Target) -> Lines:
         return ("fi",)
     test = f"driver_runs {quote(step.driver)}" if step.driver else f"[ -e {quote(step.path)} ]"
     # a part may be a word to the user alone, and bash takes no branch without a command
-    return (f"if {test}; then", "  say '   it is there already'", "else", "  :")
+    return (f"if {test}; then", "  say '   it already exists'", "else", "  :")
 
 
 def _powershell_script(step: Unless, _: Target) -> Lines:
     if step.ends:
         return ("}",)
     test = f"Test-Driver {literal(step.driver)}" if step.driver else f"Test-Path -LiteralPath {literal(step.path)}"
-    return (f"if ({test}) {{ Write-Output '   it is there already' }}", "else {")
+    return (f"if ({test}) {{ Write-Output '   it already exists' }}", "else {")
 
 
 def _nothing(step: Unless, run: Run) -> None:

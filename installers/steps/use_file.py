@@ -27,7 +27,7 @@ class UseFile(NamedTuple):
 
 
 def _title(step: UseFile) -> str:
-    return f"take {step.path}" + ("" if step.sha256 else ", whose digest nobody knows")
+    return f"use {step.path}" + ("" if step.sha256 else " (no known checksum)")
 
 
 def _apply(step: UseFile, run: Run) -> None:

@@ -51,7 +51,7 @@ def _powershell_script(step: WriteFile, _: Target) -> Lines:
 
 _POWERSHELL_WRITE = """\
 function Write-Text([string] $File, [string[]] $Lines) {
-    # UTF-8 without a mark before it, which Set-Content of 5.1 cannot write; what was there is kept beside the file.
+    # UTF-8 without a BOM, which Set-Content of 5.1 cannot write; the old file is kept beside it.
     $text = ($Lines -join "`n") + "`n"
     if (Test-Path -LiteralPath $File) {
         if ([IO.File]::ReadAllText($File) -ceq $text) { return }

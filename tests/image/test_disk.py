@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 from pathlib import Path
@@ -138,7 +139,53 @@ def test_the_system_is_found_among_partitions(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match=r"several systems; name a partition, .*disk.img:NUMBER: 2 ext4, 3 ext4"):
         opened(path)
     path.write_bytes(gpt(b"XFSB".ljust(4096, b"\0")))
-    with pytest.raises(ImageError, match=r"\(2 XFS\).*sudo guestmount -a .*disk.img -i --ro /mnt && gpudoctor check"):
+    with pytest.raises(ImageError, match=r"\(2 XFS\)\. Mount XFS of partition 2 read-only: sudo .*&& gpudoctor check"):
+        opened(path)
+
+
+FILE_SYSTEMS = {
+    "XFS": b"XFSB".ljust(8192, b"\0"),
+    "btrfs": bytes(0x10040) + b"_BHRfS_M" + bytes(4096),
+    "NTFS": b"\xeb\x52\x90NTFS    ".ljust(510, b"\0") + b"\x55\xaa" + bytes(4096),
+    "LVM": bytes(512) + b"LABELONE" + bytes(4096),
+    "LUKS": b"LUKS\xba\xbe" + bytes(4096),
+}
+
+
+@pytest.mark.parametrize("kind", FILE_SYSTEMS)
+def test_what_is_not_read_names_the_commands_that_mount_it(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The offset leads to the file system; every command leaves the image as it is."""
+    monkeypatch.setenv("PATH", str(tmp_path))  # without libguestfs
+    path = tmp_path / "a disk.img"
+    for content in (FILE_SYSTEMS[kind], gpt(FILE_SYSTEMS[kind])):
+        path.write_bytes(content)
+        with pytest.raises(ImageError) as raised:
+            opened(path)
+        text = str(raised.value)
+        assert f"'{path}'" in text
+        assert text.endswith(("gpudoctor check --root /mnt", "(Fedora: --root /mnt/root)"))
+        assert "-o ro" in text or "--read-only" in text
+        if found := re.search(r"offset=(\d+),sizelimit=(\d+)", text):
+            begin = content[int(found[1]) :][: int(found[2])]
+            assert begin.startswith(FILE_SYSTEMS[kind][:512])
+
+
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    [(b"QFI\xfb", "qcow2"), (b"vhdxfile", "VHDX"), (b"KDMV", "VMDK"), (b"# Disk DescriptorFile", "VMDK")],
+)
+def test_images_of_virtual_machines(start: bytes, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "disk"
+    path.write_bytes(start.ljust(4096, b"\0"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ImageError, match=rf"is a {kind} image: .*qemu-nbd --read-only --connect=/dev/nbd0 {path}"):
+        opened(path)
+    tool = tmp_path / "guestmount"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    with pytest.raises(ImageError, match=rf"sudo guestmount -a {path} -i --ro /mnt && gpudoctor check --root /mnt$"):
         opened(path)
 
 

@@ -150,7 +150,7 @@ def test_what_the_user_changed_since_is_not_taken_back(cuda: Path, packed: Path,
     ("steps", "error", "says"),
     [
         ((CopyTree(trees.STEM, "{cuda}", ("lib/nothing*",), ""),), NotInArchive, "nothing"),
-        ((CopyTree(f"{trees.STEM}/lib", "{cuda}/version.json", ("**",), ""),), CannotChange, "no directory"),
+        ((CopyTree(f"{trees.STEM}/lib", "{cuda}/version.json", ("**",), ""),), CannotChange, "is not a directory"),
         ((CopyTree(f"{trees.STEM}/lib", "{cuda}/blocked", ("libcudnn.so",), ""),), InTheWay, "a directory"),
         ((WriteFile("{cuda}/version.json", ("x",), ""), Command(("false",), "")), CommandFailed, "exit status 1"),
         ((WriteFile("{cuda}/new", ("x",), ""), Command(("no-such-program",), "")), CommandFailed, "cannot be run"),
@@ -161,7 +161,7 @@ def test_what_the_user_changed_since_is_not_taken_back(cuda: Path, packed: Path,
             "a=r",
         ),
         ((UseFile("{cuda}/version.json", "x", ("0" * 64,), ""),), DigestMismatch, "SHA-256"),
-        ((UseFile("{cuda}/version.json", "x", (), ""),), NoDigest, "no SHA-256"),
+        ((UseFile("{cuda}/version.json", "x", (), ""),), NoDigest, "the SHA-256 of this file is unknown"),
         ((UseFile("{cuda}/missing", "x", ("0" * 64,), ""),), CannotChange, "missing: No such file"),
     ],
 )
@@ -495,7 +495,7 @@ def test_what_others_change_while_it_is_replaced_stays_theirs(
             transaction.put([Item(str(first), make), Item(str(second), make_second)])
             assert text_of(first) == text_of(second) == "new"
         else:
-            with pytest.raises(InTheWay, match="changed by somebody else"):
+            with pytest.raises(InTheWay, match="was changed by another program during the replacement"):
                 transaction.put([Item(str(first), make), Item(str(second), make_second)])
             assert (text_of(first), text_of(second)) == (meanwhile, None)
         recover(state)

@@ -103,19 +103,24 @@ def test_the_right_build(version: str, cuda: str, chosen: str) -> None:
 @pytest.mark.parametrize(
     ("version", "cuda", "target", "said"),
     [
-        ("7.6.5", "9.1", UBUNTU, "there are those for 9.0, 9.2, 10.0, 10.1, 10.2"),
-        ("7.6.5", "12.1", UBUNTU, "is for CUDA 12.1"),
-        ("9.18.0", "13", WINDOWS, "name yours, --cuda-version 13.Y"),
-        ("5.0", "", WINDOWS, "say for which CUDA"),
-        ("5.0", "9.0", WINDOWS, "cuDNN 5.0 is not built for CUDA 9.0, but for 7.5, 8.0"),
-        ("4", "12.0", WINDOWS, "is not built for CUDA 12.0, but for 7.0 to 7.5"),
-        ("99", "13.0", UBUNTU, "no row knows a cuDNN 99"),
-        ("9.10.9", "12", UBUNTU, "no row knows a cuDNN 9.10.9"),
-        ("8.9.7.30", "12", UBUNTU, "no row knows a cuDNN 8.9.7.30; there is 8.9.7.29"),
-        ("9.10.2", "12.8", PPC, "no archive of cuDNN 9.10.2 is for linux ppc64le; there are those for linux sbsa"),
-        ("9.28.0", "13.0", PPC, "no archive of cuDNN 9.28.0 is for linux ppc64le"),
-        ("8.9.7", "12.2", JETSON, "no archive of cuDNN 8.9.7 is for linux jetson"),
-        ("2", "6.5", SBSA, "no archive of cuDNN 2 is for linux sbsa; the first is that of 8.0.5.39"),
+        ("7.6.5", "9.1", UBUNTU, "there are archives for 9.0, 9.2, 10.0, 10.1, 10.2"),
+        ("7.6.5", "12.1", UBUNTU, "has no archive for CUDA 12.1"),
+        (
+            "9.18.0",
+            "13",
+            WINDOWS,
+            "Windows has a directory for each CUDA version: give --cuda-version 13.Y or --cuda-home DIR",
+        ),
+        ("5.0", "", WINDOWS, "is known: give its CUDA with --cuda-version X.Y"),
+        ("5.0", "9.0", WINDOWS, "cuDNN 5.0 has no build for CUDA 9.0, only for 7.5, 8.0"),
+        ("4", "12.0", WINDOWS, "has no build for CUDA 12.0, only for 7.0 to 7.5"),
+        ("99", "13.0", UBUNTU, "cuDNN 99 is unknown"),
+        ("9.10.9", "12", UBUNTU, "cuDNN 9.10.9 is unknown"),
+        ("8.9.7.30", "12", UBUNTU, "cuDNN 8.9.7.30 is unknown; known are 8.9.7.29"),
+        ("9.10.2", "12.8", PPC, "cuDNN 9.10.2 has no archive for linux ppc64le; there are archives for linux sbsa"),
+        ("9.28.0", "13.0", PPC, "cuDNN 9.28.0 has no archive for linux ppc64le"),
+        ("8.9.7", "12.2", JETSON, "cuDNN 8.9.7 has no archive for"),
+        ("2", "6.5", SBSA, "cuDNN 2 has no archive for linux sbsa; the first version that has one is 8.0.5.39"),
     ],
 )
 def test_what_there_is_not(version: str, cuda: str, target: Target, said: str) -> None:
@@ -232,7 +237,7 @@ def test_a_range_is_the_newest_archive_into_the_very_directory_of_windows() -> N
 
 @pytest.mark.parametrize(("release", "cuda", "named"), [("9.13.0", "11.8", "11"), ("7.6.5", "10.3", r"10\.3")])
 def test_a_release_that_was_not_built_for_the_directorys_cuda_is_refused(release: str, cuda: str, named: str) -> None:
-    with pytest.raises(NoSuchArchive, match=rf"{release}.* is not built for CUDA {named}"):
+    with pytest.raises(NoSuchArchive, match=rf"{release}.* has no build for CUDA {named}"):
         plan_for(InstallCudnn(f"=={release}", f"/usr/local/cuda-{cuda}/lib64"), UBUNTU, MATRIX)
 
 

@@ -61,7 +61,7 @@ def test_what_fails_halfway_loses_nothing(prefix: Path, tmp_path: Path) -> None:
     with pytest.raises(CommandFailed) as failed:
         apply(order(prefix, f"{HALF}; exit 2"), state)
     assert digest_of(prefix) == before
-    assert failed.value.hint.endswith("The environment's packages are as they were before.")
+    assert failed.value.hint.endswith("The packages of the environment are as before.")
 
 
 def test_what_ends_well_leaves_no_mirror(prefix: Path, tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_without_second_names_nothing_is_kept(prefix: Path, tmp_path: Path, monk
     monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(CommandFailed) as failed:
         apply(order(prefix, f"{HALF}; exit 2"), State(str(tmp_path / "state")), MEANS)
-    assert "may have done a part, take it back with" in failed.value.hint
+    assert "may have done part of its work; undo it with" in failed.value.hint
     assert sorted(path.name for path in prefix.iterdir()) == ["bin", "lib", "pyvenv.cfg"]
 
 

@@ -62,7 +62,7 @@ def test_it_arrives(tmp_path: Path, faults: tuple[str, ...], size_bytes: int | N
     ("faults", "error", "says"),
     [
         (("flip",), DigestMismatch, "SHA-256 is [0-9a-f]{64}, expected [0-9a-f]{64}"),
-        (("more",), TooLarge, "more than the 3000000 bytes"),
+        (("more",), TooLarge, ": the file is larger than the expected 3000000 bytes"),
         (("page",), LoginPage, "web page"),
         (("unnamed page",), LoginPage, "web page"),
         (("cut", "page"), LoginPage, "web page"),
@@ -114,7 +114,7 @@ def test_a_byte_now_and_then_is_not_waited_for(tmp_path: Path) -> None:
             time.sleep(0.02)
 
     limits = HASTY._replace(stall_s=10, slow_s=0.4, slow_bytes=1000)
-    with answering(drip) as url, pytest.raises(TooSlow, match=r"bytes in 0\.4 s"):
+    with answering(drip) as url, pytest.raises(TooSlow, match=r"bytes in 0\.4 s is too slow"):
         fetch(download(url), str(tmp_path / "x"), limits=limits)
 
 

@@ -130,6 +130,6 @@ def test_what_is_not_encrypted_is_not_asked_for_after_a_redirect(tmp_path: Path)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/cuda-keyring.deb"
         step = FetchKeyring(url, "cuda-keyring.deb", INSIDE, ("A" * 40,), "the key")
-        with pytest.raises(BadAnswer, match=r"192\.0\.2\.1/cuda-keyring\.deb: not encrypted"):
+        with pytest.raises(BadAnswer, match=r"192\.0\.2\.1/cuda-keyring\.deb: refused"):
             apply(Plan("x", (step,)), State(str(tmp_path / "state")))
         server.shutdown()

@@ -182,5 +182,5 @@ def test_a_file_that_is_put_back_is_written_through_no_link(
 @pytest.mark.parametrize("kind", ["pipe", "directory"])
 def test_what_is_no_file_is_not_waited_for(theirs: Path, state: State, kind: str) -> None:
     os.mkfifo(theirs / "rc") if kind == "pipe" else (theirs / "rc").mkdir()
-    with pytest.raises(CannotChange, match="is no text file"):
+    with pytest.raises(CannotChange, match="is not a text file"):
         apply(Plan("edit", (EDIT._replace(path=str(theirs / "rc")),)), state)

@@ -123,7 +123,7 @@ def test_what_was_there_before_is_left_alone(tmp_path: Path) -> None:
     found = settled(Command(("touch", old, new), "", inverse=inverse)).inverse
     assert found
     assert found.commands == (("rm", "-f", new),)
-    assert found.left == f"{old} was there before, and no earlier release comes back"
+    assert found.left == f"{old} was there before; an undo does not restore it"
 
 
 def test_where_nobody_can_tell_nothing_is_removed() -> None:
@@ -152,7 +152,7 @@ def test_a_failure_says_what_stays_done(tmp_path: Path, state: State) -> None:
     )
     with pytest.raises(CommandFailed, match="`false` failed") as caught:
         apply(plan, state)
-    assert f"`touch {made}` stays done, take it back with `rm {made}`." in caught.value.hint
+    assert f"`touch {made}` was not undone; undo it with `rm {made}`." in caught.value.hint
     assert CommandFailed.hint in caught.value.hint
     assert made.exists()
     assert not written.exists()
@@ -163,7 +163,7 @@ def test_rollback_runs_inverses_only_when_somebody_agreed(tmp_path: Path, state:
     applied = apply(Plan("x", (touching(made), WriteFile(str(written), ("a",), "x"))), state)
     undone = rollback(state)
     assert (written.exists(), made.exists()) == (False, True)
-    assert stay_done(undone.commands) == f"`touch {made}` stays done, take it back with `rm {made}`."
+    assert stay_done(undone.commands) == f"`touch {made}` was not undone; undo it with `rm {made}`."
     [entry] = history(state)
     assert (entry.id, entry.state, entry.commands[0].reversed) == (applied.id, "undone", False)
 
@@ -171,7 +171,7 @@ def test_rollback_runs_inverses_only_when_somebody_agreed(tmp_path: Path, state:
 def test_commands_alone_are_not_called_taken_back(tmp_path: Path, state: State) -> None:
     made = tmp_path / "made"
     apply(Plan("x", (touching(made),)), state)
-    with pytest.raises(OnlyCommands, match="by commands alone"):
+    with pytest.raises(OnlyCommands, match="changed the machine only by commands: nothing was undone"):
         rollback(state)
     assert history(state)[0].state == "done"
     undone = rollback(state, reversal=Reversal(run_command))
@@ -188,7 +188,7 @@ def test_commands_of_a_run_that_is_undone_can_still_be_taken_back(tmp_path: Path
     assert (entry.state, entry.id in caught.value.hint) == ("undone", True)
     with pytest.raises(NoSuchRun):
         rollback(state)  # unnamed, it is not meant
-    with pytest.raises(OnlyCommands, match="what its commands did stays"):
+    with pytest.raises(OnlyCommands, match="are already as before; the effects of its commands stay"):
         rollback(state, entry.id)
     rollback(state, entry.id, Reversal(run_command))
     assert not made.exists()
@@ -216,7 +216,7 @@ def test_the_last_command_is_taken_back_first_and_caches_after_the_files(tmp_pat
     ran.clear()
     undone = rollback(state, reversal=Reversal(run, ("sudo",)))
     assert ran == ["sudo not two before", "sudo nor this before", "not one before", "sudo ldconfig after"]
-    assert stay_done(undone.commands) == "`three` stays done (a third)."
+    assert stay_done(undone.commands) == "`three` was not undone (a third)."
 
 
 @pytest.mark.parametrize(("user", "typed"), [(0, "ldconfig"), (1000, "sudo ldconfig")])
@@ -234,7 +234,7 @@ def test_a_run_that_is_killed_in_a_command_says_so(tmp_path: Path, state: State)
     journal = state.begin("x")
     journal.append(record_of_command(1, touching(tmp_path / "made")))
     [undone] = recover(state)
-    assert stay_done(undone.commands).startswith(f"`touch {tmp_path}/made` may have done a part")
+    assert stay_done(undone.commands).startswith(f"`touch {tmp_path}/made` may have done part of its work")
 
 
 def test_an_inverse_that_fails_can_be_tried_again(tmp_path: Path, state: State) -> None:
@@ -259,7 +259,7 @@ def test_a_real_package_manager_takes_back_what_was_not_there(state: State) -> N
     if not shutil.which("apt-get") or os.geteuid() != 0:
         pytest.skip("apt-get as root is needed")
     assert settled(install(machines.DEBIAN, "dpkg", why="x")).inverse == Inverse(
-        (), "dpkg was there before, and no earlier release comes back", names=("dpkg",), present=("dpkg", "-s")
+        (), "dpkg was there before; an undo does not restore it", names=("dpkg",), present=("dpkg", "-s")
     )
     apply(Plan("install hello", (install(machines.DEBIAN, "hello", why="x"),)), state)
     assert shutil.which("hello")

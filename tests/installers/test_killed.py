@@ -105,7 +105,10 @@ def test_a_signal_ends_what_the_command_started_too(run: ScriptRun) -> None:
 
 @pytest.mark.parametrize(
     ("end", "why"),
-    [("wait", "did not end within 1 s"), ("until [ -e $ROOT/started ]; do sleep 0.01; done; exit 3", "exit status 3")],
+    [
+        ("wait", "did not finish within 1 s"),
+        ("until [ -e $ROOT/started ]; do sleep 0.01; done; exit 3", "exit status 3"),
+    ],
     ids=["late", "failed"],
 )
 def test_what_a_command_leaves_behind_is_ended_before_the_run_is_taken_back(end: str, why: str, run: ScriptRun) -> None:
@@ -124,7 +127,7 @@ def test_what_needs_root_is_asked_to_end_and_never_killed(run: ScriptRun) -> Non
     parent.terminate()
     assert parent.wait(30) == 143
     told = (run.root / "out").read_text()
-    assert re.match(r"run \S+ cannot be taken back yet: `.*/uv pip install new` \(process \d+\) is still running", told)
+    assert re.match(r"run \S+ cannot be undone yet: `.*/uv pip install new` \(process \d+\) is still running", told)
     assert history(run.state)[0].state == "killed"
     with pytest.raises(AtWork):
         apply(run.plan(), run.state)

@@ -80,6 +80,10 @@ def test_the_needs_below_cover_every_kind() -> None:
         ("fedora-ostree", "", "rpm-ostree install akmod-nvidia xorg-x11-drv-nvidia-cuda"),
         ("fedora-ostree", "==470.*", "rpm-ostree install akmod-nvidia-470xx xorg-x11-drv-nvidia-470xx-cuda"),
         ("nixos", "", "nixos-rebuild boot"),
+        ("manjaro", "", "sudo mhwd -a pci nonfree 0300"),
+        ("manjaro", "==580.*", "mhwd -l lists the branches"),
+        ("gentoo", ">=580", "emerge --ask x11-drivers/nvidia-drivers"),
+        ("void", "", "xbps-install -S nvidia"),
     ],
 )
 def test_the_driver_of_an_image_comes_its_own_way(distribution: str, spec: str, said: str) -> None:
@@ -87,6 +91,22 @@ def test_the_driver_of_an_image_comes_its_own_way(distribution: str, spec: str, 
     text = "\n".join(everything(InstallDriver(spec), one))
     assert said in text
     assert not re.search(r"\b(apt-get|dnf)\b", text)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "derivative", "said", "never"),
+    [
+        ("ubuntu", "pop", "sudo apt install system76-driver-nvidia", "ubuntu-drivers"),
+        ("ubuntu", "linuxmint", "ubuntu-drivers install", "system76"),
+        ("devuan", "", "apt-get install -y nvidia-driver", "ubuntu-drivers"),
+        ("raspbian", "", "apt-get install -y nvidia-driver", "ubuntu-drivers"),
+    ],
+)
+def test_the_driver_of_a_derivative(distribution: str, derivative: str, said: str, never: str) -> None:
+    one = machines.LINUX["ubuntu"]._replace(distribution=distribution, derivative=derivative)
+    text = "\n".join(everything(InstallDriver(), one))
+    assert said in text
+    assert never not in text
 
 
 @pytest.mark.parametrize("name", sorted(machines.LINUX))
@@ -120,7 +140,7 @@ def test_every_need_is_served_on_windows(need: Need) -> None:
 
 
 def test_a_need_that_nobody_serves_says_so() -> None:
-    with pytest.raises(NoMethod, match="no method serves"):
+    with pytest.raises(NoMethod, match="gpudoctor has no installation method for"):
         choose(InstallPackage("no such thing"), machines.UBUNTU)
 
 
@@ -349,7 +369,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
 @pytest.mark.parametrize(
     ("machine", "need", "expected"),
     [
-        ("wsl", InstallDriver(">=580"), "install no NVIDIA driver inside WSL"),
+        ("wsl", InstallDriver(">=580"), "do not install a driver inside WSL"),
         ("docker", InstallDriver(">=580"), "on the container's host"),
         ("alpine", InstallDriver(), "a distribution with glibc"),
         ("bazzite", InstallDriver(), "the image bazzite-nvidia-open"),
@@ -357,7 +377,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
         ("nixos", KeepModuleAway(), 'boot.blacklistedKernelModules = [ "nouveau" ];'),
         ("ubuntu", InstallModulePackage("6.8", "runfile"), "--kernel-module-only --kernel-name=6.8"),
         ("podman", OpenDeviceNodes(("/dev/nvidia0",), selinux=True), "--security-opt=label=disable"),
-        ("jetson", InstallDriver(">=580"), "flash one that does"),
+        ("jetson", InstallDriver(">=580"), "flash one that has it"),
         ("docker", KeepModuleAway(), "on the container's host"),
         ("ubuntu", InstallCudnn("==9.10.2", "/opt/cudnn/lib", "12"), "copy all of its libraries"),
         ("nixos", InstallDriver(">=580", "open"), "hardware.nvidia.open = true;"),
@@ -582,7 +602,18 @@ def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> N
     assert line.split()[-1] == "onnxruntime"
     by_pip, note = everything(intruder, target)
     assert "pip uninstall -y onnxruntime" in by_pip
-    assert f"if {keeper} brings it back, remove what needs it" in note
+    assert f"if {keeper} installs it again, remove what needs it" in note
+
+
+def test_hatch_has_no_command_that_changes_its_manifest() -> None:
+    """Its environment is changed, and a person is told to name it in pyproject.toml; never between two commands."""
+    target = machines.UBUNTU._replace(installers=("pip",), keeper="hatch", project="/w/p")
+    target = target._replace(declared=frozenset({"onnxruntime"}), installed=frozenset({"onnxruntime"}))
+    assert "in the project, or hatch takes this back at the next sync" in everything(PINNED, target)[-1]
+    *commands, note, other = everything(ChangePackages(("onnxruntime-gpu==1.22.0",), PYTHON, ("onnxruntime",)), target)
+    assert all("-m pip" in line for line in commands)
+    assert "delete onnxruntime from the project's pyproject.toml, or hatch brings it back" in note
+    assert "name onnxruntime-gpu[cuda,cudnn]==1.22.0 in the project" in other
 
 
 def test_uv_is_told_which_index_serves_a_build() -> None:

@@ -78,7 +78,7 @@ def test_an_original_outlives_an_edit_of_what_replaced_it(cuda: Path, packed: Pa
     ((path, backup),) = undone.kept
     assert path == str(header)
     assert Path(backup).read_bytes() == original
-    assert f"left as it is: {header}; its original is {backup}" in listed("text")
+    assert f"not changed: {header}; its original is {backup}" in listed("text")
     pruned(lambda _: True)
     assert Path(backup).read_bytes() == original, "pruning took the only copy"
 
@@ -91,7 +91,7 @@ def test_rollback_after_a_kill_takes_back_that_run_alone(cuda: Path, packed: Pat
     assert f"gpudoctor install rollback {killed}" in listed("text")
     text, status = taken_back("")
     assert killed in text
-    assert "No other run was taken back" in text
+    assert "No other run was undone. To undo one, give its number." in text
     assert status == 0
     assert trees.digest_of(cuda) == before
     assert (cuda / "first").exists()
@@ -139,7 +139,7 @@ def test_a_damaged_journal_is_in_nobodys_way(cuda: Path, packed: Path, state: St
     apply(trees.plan(cuda, packed), state)
     damaged = Path(state.path("journal", history(state)[0].id, "journal.jsonl"))
     damaged.write_bytes(damaged.read_bytes().replace(b'"put"', b'"pit"', 1))
-    with pytest.raises(DamagedJournal, match="not as it was written"):
+    with pytest.raises(DamagedJournal, match="was changed"):
         Journal(str(damaged.parent)).records()
     done = apply(Plan("another", (WriteFile(str(cuda / "x"), ("x",), "x"),)), state)
     assert {one.state for one in history(state)} == {"damaged", "done"}
@@ -266,7 +266,7 @@ def test_an_archive_that_is_no_file(kind: str, tmp_path: Path, state: State) -> 
         path.symlink_to("/dev/zero")
     else:
         path.mkdir()
-    with pytest.raises((GpudoctorError, OSError), match="it is no file"):
+    with pytest.raises((GpudoctorError, OSError), match="it is not a file"):
         apply(Plan("x", (UseFile(str(path), "a.tar.xz", ("0" * 64,), "x"),)), state)
 
 

@@ -56,13 +56,37 @@ def test_what_is_pasted_before_and_after_undoes_what_is_pasted_between(
     assert contents(cuda) == before
 
 
+def test_the_original_is_kept_once(tmp_path: Path) -> None:
+    """A second plan in the same folder, and one for another directory of the same name."""
+    cuda, other = trees.toolkit(tmp_path), trees.toolkit(tmp_path / "other")
+    before = contents(cuda), contents(other)
+    plans = [
+        Plan("x", (CopyTree("unpacked", f"{root}/lib64", ("libcudnn*",), "libraries"),)) for root in (cuda, cuda, other)
+    ]
+    for number, plan in enumerate(plans):
+        pasted(kept_first(plan, ROOT), tmp_path)
+        (tmp_path / "unpacked").mkdir(exist_ok=True)
+        (tmp_path / "unpacked/libcudnn.so.9").write_text(f"of plan {number}")
+        pasted(step_lines(plan.steps[0], ROOT), tmp_path)
+    for plan in plans[1:]:
+        pasted(undone_by(plan, ROOT), tmp_path)
+    assert (contents(cuda), contents(other)) == before
+
+
+def test_two_directories_of_one_name_on_windows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["install", "cudnn", "9.18.0", "--cuda-version", "12.8", "--os", "windows"]) == 0
+    told = capsys.readouterr().out
+    assert "'before-v12.8-bin-x64'" in told
+    assert "'before-v12.8-lib-x64'" in told
+
+
 @pytest.mark.parametrize("cut", [None, 0, 60])
 def test_nothing_is_removed_without_a_whole_backup(cut: int | None, tmp_path: Path) -> None:
     """Not made, empty, cut short: what is there now is all that there is."""
     cuda = trees.toolkit(tmp_path)
     plan = Plan("x", (CopyTree("unpacked", f"{cuda}/lib64", ("libcudnn*",), "libraries"),))
     pasted(kept_first(plan, ROOT), tmp_path)
-    before, kept = contents(cuda), tmp_path / "before-lib64.tar.gz"
+    before, [kept] = contents(cuda), [*tmp_path.glob("before-*-lib64.tar.gz")]
     content = kept.read_bytes()
     kept.unlink()
     if cut is not None:
@@ -92,8 +116,8 @@ def test_the_loader_is_refreshed_last() -> None:
 def test_a_printed_plan_says_what_to_do_before_and_how_to_undo_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["install", "cudnn", "7.6.5", "--cuda-version", "10.1", "--os", "linux"]) == 0
     told = capsys.readouterr().out
-    assert told.index("Back up first") < told.index(" 1. download") < told.index("To undo it by hand")
-    assert "tar -czPf before-lib64.tar.gz" in told
+    assert told.index("First back up") < told.index(" 1. download") < told.index("To undo it by hand")
+    assert "tar -czPf before-local-cuda-lib64.tar.gz" in told
     assert execute(["install", "cuda", "12.8", "--distribution", "ubuntu-24.04"]) == 0
     assert "sudo apt-get remove -y cuda-toolkit-12-8" in capsys.readouterr().out.partition("To undo it by hand")[2]
 
@@ -105,7 +129,7 @@ def test_brackets_of_a_directory_are_no_pattern(capsys: pytest.CaptureFixture[st
     told = capsys.readouterr().out
     assert "-Path 'D:\\a[1]" not in told.replace("-LiteralPath", "")
     found = "Get-ChildItem -LiteralPath 'D:\\a[1]\\v8.0\\bin' -Filter 'cudnn*.dll' | "
-    assert f"{found}Copy-Item -Destination 'before-bin'" in told
+    assert f"{found}Copy-Item -Force -Destination 'before-a-1-v8.0-bin.part'" in told
     assert f"{found}Remove-Item" in told.partition("To undo it by hand")[2]
 
 
@@ -114,9 +138,13 @@ def test_windows_says_first_who_may(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(order) == 0
     told = capsys.readouterr().out
     assert told.index("started as administrator") < told.index(" 1. ")
-    assert "Copy-Item -Path 'before-bin" in told
+    assert "Copy-Item -Path 'before-CUDA-v8.0-bin" in told
     undone = told.partition("To undo it by hand")[2]
-    for folder in ("bin", "include", "x64"):  # where the copies are not, the undo ends before it removes anything
+    for folder in (
+        "CUDA-v8.0-bin",
+        "CUDA-v8.0-include",
+        "v8.0-lib-x64",
+    ):  # where the copies are not, the undo ends before it removes anything
         there = undone.index(f"Get-Item -LiteralPath 'before-{folder}' | Out-Null")
         assert there < undone.index("Remove-Item", there) < undone.index(f"Copy-Item -Path 'before-{folder}")
     assert execute([*order, "--script", "powershell"]) == 0

@@ -157,7 +157,7 @@ def test_a_name_of_a_variable_is_one() -> None:
     for kind in every_kind():
         if NAMES & {*kind.step._fields}:  # type: ignore[attr-defined]
             plan = Plan("x", (plain_step(kind)._replace(name="A;touch PWNED"),))
-            with pytest.raises(ValueError, match="is not the name of a variable"):
+            with pytest.raises(ValueError, match="is not a variable name"):
                 commands(plan, machines.LINUX["ubuntu"])
 
 

@@ -317,4 +317,4 @@ def test_a_repository_is_added_once_where_a_script_runs_twice(tmp_path: Path) ->
 def test_a_way_that_was_refused_is_not_offered_again() -> None:
     with pytest.raises(NoSuchToolkit) as refused:
         require_toolkit("11.8", UBUNTU._replace(distribution_version="24.04"), MATRIX)
-    assert refused.value.hint == "--method says another way: runfile, archive, wheel, conda, container or local."
+    assert refused.value.hint == "Choose another way with --method: runfile, archive, wheel, conda, container or local."

@@ -159,7 +159,7 @@ def test_a_digest_that_is_told_later_fetches_nothing_again(tmp_path: Path) -> No
         assert f"its SHA-256 is {DIGEST}" in out
         assert "set GPUDOCTOR_SHA256" in err
         assert not run.file.exists()
-        for said in ("", "it is there already"):
+        for said in ("", "it already exists"):
             with run.start(server.url, environ={"GPUDOCTOR_SHA256": DIGEST}) as process:
                 out, err = process.communicate(timeout=60)
             assert process.returncode == 0, err

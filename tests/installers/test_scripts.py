@@ -174,7 +174,7 @@ def test_powershell_writes_and_leaves_text() -> None:
     text = script_powershell.script(Plan("configure", (edit, write)), machines.WINDOWS)
     assert mistakes(text) == []
     assert unknown_calls(text) == []
-    assert "Write-Output '   left for you, in ~/.theanorc.txt:'" in text
+    assert "Write-Output '   to do by hand, in ~/.theanorc.txt:'" in text
     assert "Write-Output '   device = gpu'" in text
     assert "Write-Text 'C:\\it''s\\keras.json' @('{\"backend\": \"theano\"}')" in text
 
@@ -285,7 +285,7 @@ def test_again_it_changes_nothing(bench: Bench, url: str) -> None:
     before = {path: path.lstat().st_mtime_ns for path in bench.home.rglob("*")}
     again = bench.run(bench.plan(url))
     assert again.returncode == 0
-    assert "it is there already" in again.stdout
+    assert "it already exists" in again.stdout
     assert {path: path.lstat().st_mtime_ns for path in bench.home.rglob("*")} == before
     assert not (bench.staging / "replaced").exists()
 
@@ -301,7 +301,7 @@ def test_what_is_replaced_is_kept(bench: Bench, url: str) -> None:
     [kept] = (bench.staging / "replaced").glob(f"*{bench.home}")
     assert (kept / "include/cudnn_version.h").read_bytes() == old
     assert os.readlink(kept / "lib64/libcudnn.so.9") == "libcudnn.so.9.5.1"
-    assert f"What was replaced is in {bench.staging}/replaced/" in done.stdout
+    assert f"Replaced files are in {bench.staging}/replaced/" in done.stdout
 
 
 def _other_digest(plan: Plan) -> Plan:
@@ -348,7 +348,7 @@ def test_a_toolkit_of_another_major_is_refused(bench: Bench, url: str) -> None:
     before = bench.tree()
     done = bench.run(bench.plan(url))
     assert done.returncode == 1
-    assert "holds the headers of CUDA 9, and the archive is for CUDA 12" in done.stderr
+    assert "has the headers of CUDA 9, but the archive is for CUDA 12" in done.stderr
     assert bench.tree() == before
 
 

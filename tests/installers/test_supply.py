@@ -1,4 +1,4 @@
-"""Files from a mirror or a directory: other places, the same digests."""
+"""Files from a mirror or a directory: other places, the same digests. How a directory is filled: test_bundle.py."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from compat.matrix import Matrix
 from compat.version import CudnnVersion
 from doctor.cli import execute
 from installers.apply import apply
+from installers.bundle import BadBundle, from_directory
 from installers.digest import DigestMismatch
 from installers.journal import State
 from installers.methods.cudnn_archive import Order, archive_plan
-from installers.mirrors import BadSupply, from_directory, from_mirror
+from installers.mirrors import BadSupply, from_mirror
 from installers.plan import Plan
 from installers.steps.download import Download
 from installers.steps.use_file import UseFile
@@ -47,7 +48,7 @@ def test_a_password_is_not_printed(mirror: str) -> None:
 
 
 def test_a_directory_must_have_every_file(tmp_path: Path) -> None:
-    with pytest.raises(BadSupply, match=f"lacks {FILE.to}"):
+    with pytest.raises(BadBundle, match=f"lacks {FILE.to}"):
         from_directory(PLAN, str(tmp_path), here=True)
     (tmp_path / FILE.to).write_bytes(b"another file")
     [found] = [step for step in from_directory(PLAN, str(tmp_path), here=True).steps if isinstance(step, UseFile)]
@@ -57,7 +58,7 @@ def test_a_directory_must_have_every_file(tmp_path: Path) -> None:
 
 
 def test_a_plan_without_a_download() -> None:
-    with pytest.raises(BadSupply, match="downloads nothing"):
+    with pytest.raises(BadBundle, match="downloads nothing"):
         from_directory(Plan("x", ()), "/x", here=False)
 
 
@@ -74,4 +75,4 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute([*order, "--bundle", "/media/disk"]) == 0
     assert f"/media/disk/{FILE.to}" in capsys.readouterr().out
     assert execute([*order, "--bundle", "/media/disk", "--mirror", "https://mirror.example"]) == 2
-    assert "give one of them" in capsys.readouterr().err
+    assert "give only one of --mirror (an address) and --bundle (a directory)" in capsys.readouterr().err

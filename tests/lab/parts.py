@@ -5,6 +5,7 @@ A part is a function of the tree's directory. Paths are those that the machine i
 
 from __future__ import annotations
 
+import re
 import shutil
 import struct
 from collections.abc import Callable, Mapping
@@ -19,7 +20,14 @@ Part = Callable[[Path], object]
 Tree = dict[str, str | bytes]
 
 PYTHON = "python3.12"  # the patient's, whatever ours is: every framework of the lab has wheels for it
-DIGITS = PYTHON.removeprefix("python").replace(".", "")  # of its extension modules and wheels
+
+
+def digits_of(python: str) -> str:
+    """How extension modules and wheels are named for a Python, "312"."""
+    return python.removeprefix("python").replace(".", "")
+
+
+DIGITS = digits_of(PYTHON)
 HOME = "/home/user"
 VENV = f"{HOME}/project/.venv"
 LIB = "/usr/lib/x86_64-linux-gnu"
@@ -386,7 +394,9 @@ _RPATH = "$ORIGIN/../../nvidia/cudnn/lib:$ORIGIN/../../nvidia/cuda_runtime/lib:$
 _TORCH = Path(__file__).with_name("fake_torch.txt").read_text()
 
 
-def torch_libraries(cudnn: str = "libcudnn.so.9", rpath: str = "", *, machine: str = "x86_64") -> Tree:
+def torch_libraries(
+    cudnn: str = "libcudnn.so.9", rpath: str = "", *, machine: str = "x86_64", python: str = PYTHON
+) -> Tree:
     """The libraries of a CUDA build as they need each other, from libtorch_global_deps.so to torch._C.
 
     `cudnn` is the name that they ask for, `rpath` where they look besides their own directory.
@@ -397,7 +407,7 @@ def torch_libraries(cudnn: str = "libcudnn.so.9", rpath: str = "", *, machine: s
         "lib/libtorch_cpu.so": ("libc10.so",),
         "lib/libtorch_cuda.so": ("libtorch_cpu.so", cudnn),
         "lib/libtorch_python.so": ("libtorch_cuda.so",),
-        f"_C.cpython-{DIGITS}-{machine}-linux-gnu.so": ("libtorch_python.so",),
+        f"_C.cpython-{digits_of(python)}-{machine}-linux-gnu.so": ("libtorch_python.so",),
     }
     paths = f"$ORIGIN:$ORIGIN/lib:{rpath}".rstrip(":")
     return {
@@ -411,6 +421,9 @@ def torch(version: str = "2.9.1+cu128", cudnn: str = "9.10.2.21", *, site: str =
 
     `pinned`: cuDNN is a wheel of its own that torch requires; else a copy lies in torch/lib.
     """
+    found = re.search(r"python[\d.]+", site)
+    python = found[0] if found else PYTHON
+    digits = digits_of(python)
     _, _, build = version.partition("+")
     cuda = f"{build[2:-1]}.{build[-1]}" if build.startswith("cu") else ""
     major = cudnn.partition(".")[0]
@@ -422,7 +435,7 @@ def torch(version: str = "2.9.1+cu128", cudnn: str = "9.10.2.21", *, site: str =
     }
     requires: tuple[str, ...] = ()
     if cuda:
-        tree |= torch_libraries(soname, _RPATH if pinned else "")
+        tree |= torch_libraries(soname, _RPATH if pinned else "", python=python)
     if cuda and pinned:
         requires = (f"nvidia-cudnn-cu{cuda.partition('.')[0]}=={cudnn}; platform_system == 'Linux'",)
     elif cuda:
@@ -430,7 +443,7 @@ def torch(version: str = "2.9.1+cu128", cudnn: str = "9.10.2.21", *, site: str =
         tree |= {
             f"torch/lib/{cudnn_tree.stem_of(part)}.so.{major}": cudnn_tree.part_bytes(part, cudnn) for part in parts
         }
-    return package("torch", version, tree, requires=requires, site=site, tags=f"cp{DIGITS}-cp{DIGITS}-linux_x86_64")
+    return package("torch", version, tree, requires=requires, site=site, tags=f"cp{digits}-cp{digits}-linux_x86_64")
 
 
 JAXLIB = package(

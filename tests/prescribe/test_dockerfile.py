@@ -40,7 +40,7 @@ def test_of_a_dockerfile(tmp_path: Path) -> None:
     found = report(tmp_path, text, **told)
     assert {one.subject: one.remedies[0].commands for one in found.findings} == {
         "TORCH_CUDA_ARCH_LIST": (
-            "# Dockerfile:2: this, in place of what it gives TORCH_CUDA_ARCH_LIST",
+            "# Dockerfile:2: use this value for TORCH_CUDA_ARCH_LIST",
             'ENV TORCH_CUDA_ARCH_LIST="8.0 8.6 12.0"',
         ),
         "CUDA_MODULE_LOADING": ("# Dockerfile:3: delete CUDA_MODULE_LOADING from this line",),

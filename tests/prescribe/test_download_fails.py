@@ -95,7 +95,7 @@ def test_in_powershell_a_program_that_fails_is_the_last() -> None:
     """Its status stops nothing by itself, unlike a cmdlet's error."""
     lines = ("# first", "uv pip install a", "Copy-Item b c", "& 'C:\\my python.exe' -m pip uninstall -y a", "$d = 1")
     block = [line.strip() for line in chained(lines, WINDOWS)][2:-1]
-    check = "if ($LASTEXITCODE) { throw 'it failed, and nothing more was done' }"
+    check = "if ($LASTEXITCODE) { throw 'a command failed; the steps after it did not run' }"
     assert block == ["# first", lines[1], check, lines[2], lines[3], check, lines[4]]
 
 

@@ -149,7 +149,7 @@ def test_constraints(tmp_path: Path, constraint: str, need: Need, expected: str)
     ("environ", "kind", "expected"),
     [
         ({}, "system", ""),
-        ({"PIP_NO_INDEX": "1"}, "venv", "asks no package index here (PIP_NO_INDEX)"),
+        ({"PIP_NO_INDEX": "1"}, "venv", "uses no package index here (PIP_NO_INDEX), only the find-links directories"),
         ({"PIP_REQUIRE_VIRTUALENV": "true"}, "venv", ""),
         ({"PIP_REQUIRE_VIRTUALENV": "true"}, "conda", "export PIP_REQUIRE_VIRTUALENV=0"),
         ({"PIP_REQUIRE_VIRTUALENV": "0"}, "system", ""),
@@ -195,4 +195,4 @@ def test_conda_pins(tmp_path: Path) -> None:
     pinned.write_text("# mine\ncudnn 8.9.*\nnumpy 1.*\n")
     first = RemedyVerifier(machine(), (), MATRIX, {}, host).with_obstacles(plan).steps[0]
     assert isinstance(first, ByHand)
-    assert first.text.startswith(f"conda keeps cudnn as {VENV}/conda-meta/pinned pins it")
+    assert first.text.startswith(f"{VENV}/conda-meta/pinned pins cudnn for conda")

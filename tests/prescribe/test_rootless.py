@@ -15,6 +15,7 @@ from doctor.prescribe.rootless import instead
 from doctor.prescribe.target import may_be_root
 from tests.lab.case import run_here
 from tests.lab.cases.clusters import CASES
+from tests.lab.cases.libraries import CASES as CASES_OF_LIBRARIES
 from tests.machine import SITE, VENV, environment, framework, machine, seen, system, unseen
 
 MATRIX = Matrix()
@@ -42,7 +43,7 @@ def test_what_needs_root_says_so_and_comes_last() -> None:
     needs = (InstallDriver(">=580"), InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu126"))
     first, second = prescribe(bad("broken", *needs), facts, MATRIX)
     assert as_json(first.need).product == "torch"
-    assert second.commands[0].startswith("# needs root, and user is in no group that sudo admits")
+    assert second.commands[0].startswith("# needs root, but user cannot use sudo")
     assert any(line.startswith("sudo ") for line in second.commands)
 
 
@@ -92,3 +93,12 @@ def test_a_cuda_that_the_distribution_has_no_more_comes_as_wheels() -> None:
     assert as_json(first.need).product == "onnxruntime-gpu"  # what is here first
     assert "nvidia-cublas-cu11==" in second.commands[0]
     assert second.commands[1].startswith("export LD_LIBRARY_PATH=")
+
+
+def test_no_cuda_of_the_system_is_offered_where_wheels_serve(tmp_path: Path) -> None:
+    """Nothing as root that needs no root: a CUDA of the system's is the remedy only where no wheels are."""
+    case = next(case for case in CASES_OF_LIBRARIES if case.name == "onnxruntime-no-cuda")
+    found = {one["code"]: one for one in run_here(case, tmp_path / "tree").report["findings"]}
+    proven = [each for each in found["framework-wants-other-cuda"]["remedies"] if each["proven"]]
+    assert proven
+    assert not any("apt" in line or "ln -s" in line for each in proven for line in each["commands"])

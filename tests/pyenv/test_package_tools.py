@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from base64 import urlsafe_b64encode
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -46,6 +49,25 @@ def test_tools(tree: dict[str, str], prefix: str, pip: bool, expected: tuple[obj
     together(venv(prefix), without("/usr/bin/uv"), files(tree))(tmp_path)
     host = Live(str(tmp_path), {"PATH": "/bin2:/usr/bin", "HOME": "/home/ada"})
     assert package_tools.look(host, locate(host, prefix), (PIP,) if pip else ()) == (*expected, "", ())
+
+
+@pytest.mark.parametrize(
+    ("tool", "path"), [("poetry", "pypoetry/virtualenvs/app-{}-py3.12"), ("hatch", "hatch/env/virtual/app/{}/app")]
+)
+def test_a_project_is_known_by_the_hash_of_its_directory(
+    tool: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both keep environments far from the project: a directory around the working one must have the hash."""
+    project, root = tmp_path / "app", tmp_path / "root"
+    (project / "src").mkdir(parents=True)
+    mark = urlsafe_b64encode(sha256(os.path.realpath(project).encode()).digest()).decode()[:8]
+    prefix = f"/h/{path.format(mark)}"
+    venv(prefix)(root)
+    host = Live(str(root), {"PATH": "/bin2"})
+    for folder, expected in ((project / "src", str(project)), (tmp_path, "")):
+        monkeypatch.chdir(folder)
+        tools = package_tools.look(host, locate(host, prefix), (PIP,))
+        assert (tools.keeper, tools.project) == (tool, expected)
 
 
 @pytest.mark.parametrize(

@@ -47,4 +47,11 @@ def test_a_tag_of_the_same_cuda_is_named(tmp_path: Path) -> None:
     found = answer("base-image-unknown", facts(tmp_path, "FROM nvidia/cuda:12.4-runtime-ubuntu22.04 AS a\n"))
     [need] = found.needs
     assert isinstance(need, Advice)
-    assert need.text.startswith("in place of Dockerfile:1, for example FROM nvidia/cuda:12.4.1-")
+    assert need.text.startswith("instead of Dockerfile:1, for example FROM nvidia/cuda:12.4.1-")
+
+
+@pytest.mark.parametrize(
+    ("tag", "kind"), [("23.12", Status.BAD), ("24.04", Status.NOT_APPLICABLE), ("noble", Status.NOT_APPLICABLE)]
+)
+def test_tags_of_ubuntu(tag: str, kind: Status, tmp_path: Path) -> None:
+    assert answer("base-image-unknown", facts(tmp_path, f"FROM ubuntu:{tag}\n")).kind is kind

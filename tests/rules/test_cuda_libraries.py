@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.matrix import accepts
-from compat.need import AssignVariable, ChangePackages, DropFromPath, InstallToolkit, as_json
+from compat.need import AssignVariable, ChangePackages, DropFromPath, InstallPackage, InstallToolkit, as_json
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Variable
@@ -15,6 +15,7 @@ from doctor.model.facts.loader import FoundBy, Outcome, Prediction, SearchDir, W
 from doctor.model.finding import Severity, Status, Symptom
 from doctor.rules.shared.engine import judge, load_rules, root_causes
 from tests.machine import (
+    CUDNN_DIR,
     RUNPATH,
     SITE,
     VENV,
@@ -77,7 +78,12 @@ def told(asker: Any, soname: str, path: str = "", /, **changes: Any) -> Predicti
 def lost(asker: Any, soname: str, /, **changes: Any) -> Prediction:
     """Nothing answers."""
     found = told(asker, soname)
-    found = found._replace(path=unseen(f"no {soname}"), way=None, intended=unseen("no wheel"), outcome=Outcome.MISSING)
+    found = found._replace(
+        path=unseen(f"no {soname}"),
+        way=None,
+        intended=unseen("every package on Alpine may have wheels for musl"),
+        outcome=Outcome.MISSING,
+    )
     return found._replace(**changes)
 
 
@@ -103,12 +109,12 @@ def test_healthy(code: str, one: Any) -> None:
     assert answer(code, facts).kind in {Status.OK, Status.NOT_APPLICABLE}
 
 
-def test_one_more_wheel_comes_before_a_second_cuda_where_the_rest_is_in_wheels() -> None:
+def test_wheels_come_before_a_second_cuda_and_a_toolkit_that_is_here_before_both() -> None:
     alone = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcurand.so.10")))
     in_a_wheel = lost(ORT, "libcublas.so.12", intended=seen(own("libcublas.so.12")))
     beside = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcurand.so.10"), in_a_wheel))
-    assert [as_json(one).product for one in alone.needs] == ["variable", "cuda", "wheels"]
-    assert [as_json(one).product for one in beside.needs] == ["wheels", "cuda"]
+    assert [as_json(one).product for one in alone.needs] == ["variable", "onnxruntime-gpu", "cuda"]
+    assert [as_json(one).product for one in beside.needs] == ["onnxruntime-gpu", "cuda"]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -135,17 +141,17 @@ def test_a_soname_is_missing() -> None:
     found = answer("cudart-soname-missing", on(CUPY, lost(CUPY, "libcublas.so.12"), lost(CUPY, "libcudart.so.12")))
     assert found.why == "cupy-cuda12x 13.6.0 cannot use the GPU: libcublas.so.12 and libcudart.so.12 are missing"
     wheels = ChangePackages(("nvidia-cublas-cu12", "nvidia-cuda-runtime-cu12"), f"{VENV}/bin/python")
-    assert found.needs == (HERE, InstallToolkit("==12.*"), wheels)  # CuPy looks into wheels from 14 on
+    assert found.needs == (HERE, wheels, InstallToolkit("==12.*"))
 
 
 @pytest.mark.parametrize(
     ("toolkits_here", "searched", "first"),
     [
         (toolkits(), (), "variable"),
-        (toolkits(), ("/usr/local/cuda-12.8/lib64",), "cuda"),  # it is searched: that would change nothing
-        (toolkits(toolkit("11.8.0")), (), "cuda"),
-        (toolkits(toolkit(kind="conda")), (), "cuda"),
-        (toolkits()._replace(toolkits=unseen()), (), "cuda"),
+        (toolkits(), ("/usr/local/cuda-12.8/lib64",), "wheels"),  # it is searched: that would change nothing
+        (toolkits(toolkit("11.8.0")), (), "wheels"),
+        (toolkits(toolkit(kind="conda")), (), "wheels"),
+        (toolkits()._replace(toolkits=unseen()), (), "wheels"),
     ],
 )
 def test_a_toolkit_that_no_path_names_comes_before_a_second_one(
@@ -174,9 +180,31 @@ def test_the_names_of_another_cuda_that_are_tried_as_well_are_not_what_is_missin
     assert found.why == "cupy-cuda12x 13.6.0 cannot use the GPU: libcublas.so.12 is missing"
 
 
-def test_onnxruntime_takes_a_toolkit_first() -> None:
-    found = answer("cudart-soname-missing", on(ORT, lost(ORT, "libcudart.so.12")))
-    assert [as_json(need).product for need in found.needs] == ["variable", "cuda", "wheels"]
+ORT_13 = ORT._replace(
+    version="1.31.1",
+    cuda=seen(CudaVersion(13, 0)),
+    requires=seen(('nvidia-curand~=10.0; extra == "cuda"', 'nvidia-cudnn-cu13~=9.0; extra == "cudnn"')),
+)
+
+
+@pytest.mark.parametrize(("copies", "with_cudnn"), [((), True), ((cudnn_copy(),), False)])
+def test_a_provider_that_lacks_cublas_gets_cudnn_in_the_same_command(copies: Any, with_cudnn: bool) -> None:
+    """It cannot be loaded without cuBLAS, so that nothing asks for cuDNN yet."""
+    facts = on(ORT_13, lost(ORT_13, "libcublas.so.13"), lost(ORT_13, "libcurand.so.10"), cudnn=seen(copies))
+    found = answer("cudart-soname-missing", facts)
+    assert found.needs[0] == InstallPackage("onnxruntime-gpu", "==1.31.1", f"{VENV}/bin/python")  # with its extra
+    assert (Symptom("cudnn-missing", ORT_13.label) in found.explains) is with_cudnn
+
+
+@pytest.mark.parametrize(
+    ("copies", "named"), [((cudnn_copy(),), True), ((cudnn_copy(environment="/other"),), False), ((), False)]
+)
+def test_the_path_to_a_wheel_leads_to_its_cudnn_too(copies: Any, named: bool) -> None:
+    name = "libcublas.so.13"
+    facts = on(ORT_13, lost(ORT_13, name, intended=seen(f"{SITE}/nvidia/cu13/lib/{name}")), cudnn=seen(copies))
+    *_, need = answer("wheel-libs-not-on-loader-path", facts).needs
+    assert isinstance(need, AssignVariable)
+    assert (CUDNN_DIR in need.value.split(":")) is named
 
 
 def test_what_only_a_stray_library_asks_for_is_no_wheel_out_of_reach() -> None:
@@ -251,7 +279,7 @@ def test_onnxruntime_can_preload() -> None:
     assert (found.severity, as_json(found.needs[0]).product) == (Severity.INFO, "by-hand")
     assert (
         as_json(found.needs[0]).spec
-        == "Call onnxruntime.preload_dlls() in the program, before anything else of onnxruntime-gpu."
+        == "In the program, call onnxruntime.preload_dlls() before any other use of onnxruntime-gpu."
     )
 
 
@@ -409,7 +437,7 @@ def test_a_library_that_no_row_names_comes_by_the_pin_that_is_not_there() -> Non
 def test_the_nvrtc_that_is_asked_for_first_is_what_is_missing() -> None:
     """CuPy for CUDA 13 asks for that of CUDA 12 after its own, and CuPy 14 for CUDA 12 for that of 13 before it."""
     for_13 = CUPY._replace(package="cupy-cuda13x")
-    for one, wheel in ((for_13, "nvidia-cuda-nvrtc"), (CUPY, "nvidia-cuda-nvrtc-cu12")):
+    for one, wheel in ((for_13, "nvidia-cuda-nvrtc==13.*"), (CUPY, "nvidia-cuda-nvrtc-cu12")):
         found = answer("nvrtc-missing", on(one, lost(one, "libnvrtc.so.13"), lost(one, "libnvrtc.so.12")))
         assert as_json(found.needs[0]).spec == wheel
 
@@ -453,8 +481,7 @@ def test_cudnn_comes_with_the_libraries_that_its_extra_would_have_brought(*, cud
     cudnn = lost(ORT, "libcudnn.so.9") if cudnn_lacks else told(ORT, "libcudnn.so.9")
     facts = on(ORT, in_a_wheel, lost(ORT, "libcublas.so.12"), cudnn)
     found = answer("cudart-soname-missing", facts)
-    assert as_json(found.needs[0]).spec.startswith("nvidia-cublas-cu12")
-    assert ("nvidia-cudnn-cu12" in as_json(found.needs[0]).spec) is cudnn_lacks
+    assert found.needs[0] == InstallPackage("onnxruntime-gpu", "==1.22.0", f"{VENV}/bin/python")
     assert (Symptom("cudnn-missing", ORT.label) in found.explains) is cudnn_lacks
 
 

@@ -57,7 +57,7 @@ def test_kinds(facts: Any, kind: Status) -> None:
         ),
         (
             spoilt("libcublas.so.12", "/usr/lib/libcublas.so.12", way=Way(FoundBy.DEFAULT, folder="/usr/lib")),
-            Advice("Install what /usr/lib/libcublas.so.12 belongs to anew."),
+            Advice("Reinstall the package of /usr/lib/libcublas.so.12."),
         ),
     ],
 )

@@ -104,4 +104,4 @@ def test_a_copy_that_no_path_names_is_not_fetched_again(version: str, framework_
     found = answer(CODE, nothing_found(framework_there, other(version, OPT, None)))
     assert as_json(found.needs[0]).product == first
     assert (OPT in as_json(found.needs[0]).spec) is (first == "variable")
-    assert ("where it does not search" in found.why) is (first == "variable")
+    assert ("the installed one is not on its search path" in found.why) is (first == "variable")

@@ -123,7 +123,7 @@ def test_a_main_library_alone(facts: Facts, kind: Status) -> None:
     assert found.kind is kind
     if kind is Status.BAD:
         assert found.why == (
-            f"ctranslate2 4.4.0 needs the parts of cuDNN 8, and {OPS} cannot be found; there is cuDNN 9.10.2"
+            f"ctranslate2 4.4.0 needs the parts of cuDNN 8, but {OPS} was not found; installed: cuDNN 9.10.2"
         )
         assert found.needs[0] == InstallCudnn(">=8.9,<9", cuda="12")
         assert found.severity is Severity.WARNING
@@ -137,8 +137,8 @@ def test_only_the_other_cudnn_is_named_though_nothing_is_known_to_use_it(version
     copies = seen((other(there),))
     found = answer(CODE, on_ctranslate2(NO_PART, version=version, copies=copies))
     assert (found.kind, found.severity) == (Status.BAD, Severity.WARNING)
-    assert f"the parts of cuDNN {built} where a program asks for it, and" in found.why
-    assert found.why.endswith(f"there is cuDNN {there}")
+    assert f"the parts of cuDNN {built} if a program needs it, but" in found.why
+    assert found.why.endswith(f"installed: cuDNN {there}")
 
 
 def test_a_cudnn_of_its_major_out_of_the_way_is_no_other_one() -> None:

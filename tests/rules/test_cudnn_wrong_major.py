@@ -42,7 +42,7 @@ def test_the_need_is_the_major_it_was_built_for() -> None:
     found = answer(CODE, nothing_found(TENSORFLOW, other("9.5.1")))
     wheel = InstallPackage("nvidia-cudnn-cu12", "==8.9.4.25", f"{VENV}/bin/python")
     assert found.needs == (wheel, InstallCudnn(">=8.9,<9", cuda="12"))
-    assert "there is only cuDNN 9.5.1" in found.why
+    assert "is installed" in found.why
 
 
 def test_it_explains_what_is_missing() -> None:

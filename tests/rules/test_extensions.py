@@ -161,7 +161,7 @@ def test_other_cuda(cuda: str, cudart: str, kind: Status) -> None:
     found = answer(CUDA, machine(environments=seen((installed,))))
     assert found.kind is kind
     if kind is Status.BAD:
-        assert {one.detail for one in found.evidence} >= {f"asks for {cudart}"}
+        assert {one.detail for one in found.evidence} >= {f"needs {cudart}"}
 
 
 def test_one_library_that_fits_is_enough() -> None:
@@ -183,7 +183,7 @@ OWN = extension(distribution="my_ops", version="", cudart=seen("libcudart.so.11.
     [
         (OLD, "12.8.1", "`CUDA_HOME=/usr/local/cuda-12.8 uv pip install --python"),
         (OLD, "12.8.1", "--no-binary xformers xformers==0.0.33`"),
-        (OLD, "13.0.1", "takes a toolkit of CUDA 12.8 with nvcc: none is found here"),
+        (OLD, "13.0.1", "needs a CUDA 12.8 toolkit with nvcc, which was not found here"),
         (OWN, "12.8.1", "again from its source in this environment, with CUDA_HOME=/usr/local/cuda-12.8"),
     ],
 )
@@ -280,7 +280,7 @@ def test_before_0_40_1_bitsandbytes_did_not_ask_torch(version: str, kind: Status
     facts = with_extensions(*(one._replace(version=version) for one in bitsandbytes("118", "126")))
     found = answer(CUDA, facts)
     assert found.kind is kind
-    assert kind is Status.BAD or "libcudart.so that it finds" in found.why
+    assert kind is Status.BAD or "libcudart.so found through" in found.why
     assert answer(ARCH, facts).kind is (Status.UNKNOWN if kind is Status.UNKNOWN else Status.NOT_APPLICABLE)
 
 
@@ -314,7 +314,7 @@ def test_the_other_abi_is_named() -> None:
     name = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
     told = answer(TORCH, with_extensions(extension(lacking=seen(Lacking((name,), 9, other_abi=True)))))
     assert "other ABI of std::string" in told.why
-    assert f"asks for {name} and 8 more" in told.evidence[0].detail
+    assert f"needs {name} and 8 more" in told.evidence[0].detail
 
 
 def test_another_torch_explains_another_cuda() -> None:
@@ -361,9 +361,9 @@ def test_a_build_that_goes_with_the_other(
         (
             "118",
             "libcudart.so.11.0",
-            "BNB_CUDA_VERSION=118 asks bitsandbytes 0.45.5 for its library for CUDA 11.8,",
+            "BNB_CUDA_VERSION=118 makes bitsandbytes 0.45.5 use its library for CUDA 11.8,",
         ),
-        ("117", "", "BNB_CUDA_VERSION=117 asks bitsandbytes 0.45.5 for its library for CUDA 11.7, and it has none"),
+        ("117", "", "BNB_CUDA_VERSION=117 makes bitsandbytes 0.45.5 use its library for CUDA 11.7, and it has none"),
         ("118", "", ""),  # a toolkit has its runtime
         ("", "", ""),
     ],

@@ -10,7 +10,7 @@ from doctor.model.facts.environment import Import, Unmet
 from doctor.model.facts.seen import Place
 from doctor.model.finding import Severity, Status, Symptom
 from tests.machine import VENV, driver, environment, framework, machine, report_on, seen, unseen
-from tests.rules.case import answer
+from tests.rules.case import answer, answers
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,21 @@ def test_an_import_that_fails_comes_first() -> None:
     report = report_on(machine(imports=seen((tried,)), driver=old))
     assert report.findings[0].code == "framework-import-crash"
     assert (report.verdict, exit_status(report, Severity.ERROR)) == ("broken", 1)
+
+
+@pytest.mark.parametrize(("message", "explained"), [("ImportError: libcusparseLt.so.0", True), ("OSError", False)])
+def test_what_imports_a_framework_that_fails_is_no_finding_of_its_own(message: str, *, explained: bool) -> None:
+    """torchvision imports torch, and ends by the same message."""
+    tried = (
+        Import("torch", VENV, "failed", "Traceback\nImportError: libcusparseLt.so.0"),
+        Import("torchvision", VENV, "failed", f"Traceback\n{message}"),
+    )
+    of_torch, _ = answers("framework-import-crash", machine(imports=seen(tried)))
+    rider = Symptom("framework-import-crash", f"import of torchvision in {VENV}")
+    assert (rider in of_torch.explains) is explained
+
+
+def test_the_evidence_is_where_the_import_ended() -> None:
+    detail = 'Traceback:\n  File "<string>", line 6\n  File "/x/torch/__init__.py", line 35\n    import a\nNameError: a'
+    found = answer("framework-import-crash", machine(imports=seen((Import("torch", VENV, "failed", detail),))))
+    assert found.evidence[0].detail == 'File "/x/torch/__init__.py", line 35 import a NameError: a'

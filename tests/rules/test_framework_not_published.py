@@ -48,7 +48,7 @@ def test_it_says_where_it_is_published() -> None:
 
 def test_it_says_which_builds_there_are() -> None:
     found = answer(CODE, plan("torch==2.7.1+cu124"))
-    assert "never published: 2.7.1 is there for cu118, cu126, cu128" in found.why
+    assert "never published: 2.7.1 exists for cu118, cu126, cu128" in found.why
     assert (as_json(found.needs[0]).product, as_json(found.needs[0]).spec, as_json(found.needs[0]).build) == (
         "torch",
         "==2.7.1",

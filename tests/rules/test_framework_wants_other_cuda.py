@@ -219,7 +219,7 @@ def test_the_same_release_has_a_build_of_another_name_for_the_cuda_that_is_here(
 ) -> None:
     found = answer(CODE, with_framework(built(package, version), toolkit=toolkits(toolkit(release))))
     assert found.needs[0] == ChangePackages((first,), PYTHON, (package,))
-    assert f"{first.replace('==', ' ')} takes the CUDA that is here" in found.why
+    assert f"{first.replace('==', ' ')} works with the installed CUDA" in found.why
 
 
 def test_beside_the_wheels_of_torch_no_extra_brings_them_again() -> None:

@@ -19,9 +19,9 @@ ALL = ("cuda-ready", "driver-ready", "plugin-ready", "toolkit-ready")
 @pytest.mark.parametrize(
     ("recovery", "kind", "said"),
     [
-        (seen("none"), Status.OK, "nothing"),
-        (seen("reset"), Status.BAD, "recovered: reset"),
-        (seen("restart"), Status.BAD, "recovered: restart"),
+        (seen("none"), Status.OK, "no action"),
+        (seen("reset"), Status.BAD, "reset"),
+        (seen("restart"), Status.BAD, "restart"),
         (seen("action 9"), Status.BAD, "action 9"),
         (unseen("NVML: Not Supported"), Status.UNKNOWN, "Not Supported"),
     ],
@@ -36,8 +36,8 @@ def test_gpu_recovery_needed(recovery: Fact[str], kind: Status, said: str) -> No
     [
         ("reset", "sudo nvidia-smi --gpu-reset -i 1"),
         ("drain and reset", "sudo nvidia-smi --gpu-reset"),
-        ("restart", "# Stop the work and restart the machine (the driver asks for: restart)."),
-        ("action 9", "# Stop the work on this machine and ask whoever keeps it (the driver asks for: action 9)."),
+        ("restart", "# Stop the programs and reboot (the driver requests: restart)."),
+        ("action 9", "# Stop the programs on this machine and ask its administrator (the driver requests: action 9)."),
     ],
 )
 def test_what_the_driver_asks_for_is_prescribed(recovery: str, command: str) -> None:

@@ -127,7 +127,7 @@ def test_remedy_that_waits_for_a_driver_says_so() -> None:
 
 def test_no_known_build_is_said() -> None:
     found = answer(TOO_OLD, with_gpus(torch("2.9.1+cu128"), "2.1"))
-    assert "no published build is known" in found.why
+    assert "no published build with it is known" in found.why
     assert as_json(found.needs[0]).product == "by-hand"
 
 
@@ -181,7 +181,11 @@ def test_gpus_that_could_not_be_asked_are_unknown(changes: dict[str, Any]) -> No
 @pytest.mark.parametrize(
     "built",
     [
-        framework(version="2.9.1+cpu", build=seen("cpu"), cuda=unseen("a CPU build")),
+        framework(
+            version="2.9.1+cpu",
+            build=seen("cpu"),
+            cuda=unseen("no framework has a CUDA build for macOS, only CPU builds"),
+        ),
         framework(version="2.9.1+rocm6.4", build=seen("rocm6.4"), cuda=unseen("a ROCm build")),
         framework("keras", "3.9.0", build=unseen("pure Python"), targets=unseen("pure Python")),
         framework(targets=seen(())),

@@ -124,13 +124,13 @@ def test_container_requirement_unmet(expression: str, driver: str, gpus: tuple[s
 @pytest.mark.parametrize(
     ("given", "driver", "kind", "told"),
     [
-        ({"CUDA_VERSION": "12.8.1"}, "550.54.14", Status.BAD, "stands for cuda>=12.8"),
+        ({"CUDA_VERSION": "12.8.1"}, "550.54.14", Status.BAD, "means cuda>=12.8"),
         ({"CUDA_VERSION": "12.4.1"}, "550.54.14", Status.OK, ""),
         ({"CUDA_VERSION": "12.8.1", "NVIDIA_REQUIRE_CUDA": "cuda>=12.0"}, "550.54.14", Status.OK, ""),
-        ({"CUDA_VERSION": "12.8.1", "NVIDIA_REQUIRE_CUDA": ""}, "550.54.14", Status.BAD, "stands for cuda>=12.8"),
+        ({"CUDA_VERSION": "12.8.1", "NVIDIA_REQUIRE_CUDA": ""}, "550.54.14", Status.BAD, "means cuda>=12.8"),
         ({"CUDA_VERSION": "12.8.1"}, "", Status.NOT_APPLICABLE, ""),
-        ({"CUDA_VERSION": "cu121"}, "", Status.BAD, "is no release"),
-        ({"CUDA_VERSION": "121"}, "", Status.BAD, "no driver runs CUDA 121.0"),
+        ({"CUDA_VERSION": "cu121"}, "", Status.BAD, "NVIDIA's runtime reads"),
+        ({"CUDA_VERSION": "121"}, "", Status.BAD, "no driver supports CUDA 121.0"),
         ({"CUDA_VERSION": "cu121", "NVIDIA_DISABLE_REQUIRE": "True"}, "", Status.OK, ""),
         ({"NVIDIA_REQUIRE_JETPACK": "csv-mounts=all"}, "550.54.14", Status.NOT_APPLICABLE, ""),
     ],

@@ -33,13 +33,13 @@ def run(state: str, number: int = 0) -> InstallRun:
 @pytest.mark.parametrize(
     ("runs", "kind", "said"),
     [
-        (seen(()), Status.OK, "half done"),
-        (seen((run("at work"),)), Status.OK, "half done"),
+        (seen(()), Status.OK, "gpudoctor has no unfinished installation"),
+        (seen((run("at work"),)), Status.OK, "gpudoctor has no unfinished installation"),
         (seen((run("killed"),)), Status.BAD, "installation 2026-0 (install cuDNN)"),
         (seen((run("killed"), run("killed", 1))), Status.BAD, "2 installations"),
         (seen((run("damaged"), run("killed", 1))), Status.BAD, "2026-1"),
         (seen((run("damaged"),)), Status.UNKNOWN, "/state/journal/2026-0"),
-        (seen((run("unclear"),)), Status.UNKNOWN, "still at work"),
+        (seen((run("unclear"),)), Status.UNKNOWN, "was killed or is still running: its lock cannot be read here"),
         (unseen("/home/user/.local/state: permission denied"), Status.UNKNOWN, "permission denied"),
     ],
 )

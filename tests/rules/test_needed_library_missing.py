@@ -54,7 +54,7 @@ def lost(soname: str = "libgomp.so.1", **changes: Any) -> Any:
             library=CPU,
             is_cuda=False,
         )
-        ._replace(path=unseen("the loader finds no such file"))
+        ._replace(path=unseen(", but the loader does not find it"))
         ._replace(**changes)
     )
 
@@ -95,7 +95,7 @@ def test_kinds(facts: Any, kind: Status) -> None:
         (lost(), InstallSystemLibrary("libgomp.so.1")),
         (
             lost("libdl.so.2"),
-            Advice("Install the package of the system that has libdl.so.2: none of Python's lists it."),
+            Advice("Install the system package with libdl.so.2: no Python package has it."),
         ),
         (
             lost(outcome=Outcome.DAMAGED, damaged="/usr/lib/libgomp.so.1"),
@@ -116,7 +116,7 @@ WSLS = driver_library(path="/usr/lib/wsl/lib/libcuda.so.1", origin="wsl", loads=
 TEGRA = "/usr/lib/aarch64-linux-gnu/tegra"
 TEGRAS = driver_library(path=f"{TEGRA}/libcuda.so.1.1", loads=False)
 NONE = driver(libraries=seen(()))
-STARTED_WITHOUT = Advice("Start the container anew with --runtime nvidia.")
+STARTED_WITHOUT = Advice("Start the container again with --runtime nvidia.")
 IN_DOCKER = system(container=seen("docker"))
 
 
@@ -170,7 +170,7 @@ def test_without_a_gpu_no_driver_is_missed() -> None:
 def test_a_libcuda_that_other_programs_find_needs_no_package() -> None:
     (need,) = answer(CODE, on(lost("libcuda.so.1"))).needs
     assert as_json(need).product == "by-hand"
-    assert "links to /usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05" in as_json(need).spec
+    assert "to /usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05" in as_json(need).spec
 
 
 def test_no_wheel_brings_glibc_to_alpine() -> None:

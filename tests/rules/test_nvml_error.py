@@ -66,7 +66,7 @@ def test_number_meaning_and_remedy(facts: Any, said: str, need: str) -> None:
 @pytest.mark.parametrize(
     ("facts", "said", "command"),
     [
-        (one_card(16), "GPU 1 answers with error 16", "sudo nvidia-smi --gpu-reset -i 1"),
+        (one_card(16), "GPU 1 returns error 16", "sudo nvidia-smi --gpu-reset -i 1"),
         (refused(16), "reset", "sudo nvidia-smi --gpu-reset"),
     ],
 )

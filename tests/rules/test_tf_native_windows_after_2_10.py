@@ -49,8 +49,8 @@ def test_releases(package: str, version: str, changes: dict[str, object], kind: 
 @pytest.mark.parametrize(
     ("python", "product", "words"),
     [
-        (seen("3.11.9"), "by-hand", "make an environment with Python 3.10 and install tensorflow==2.10.* there"),
-        (seen("3.14.0"), "by-hand", "wheels for Python 3.7, 3.8, 3.9, 3.10 only"),
+        (seen("3.11.9"), "by-hand", "create an environment with Python 3.10 and install tensorflow==2.10.* there"),
+        (seen("3.14.0"), "by-hand", "wheels only for Python 3.7, 3.8, 3.9, 3.10"),
         (seen("3.10.11"), "tensorflow", "==2.10.*"),
         (seen("3.7.9"), "tensorflow", "==2.10.*"),
         (unseen(), "tensorflow", "==2.10.*"),
@@ -85,12 +85,15 @@ def test_a_gpu_that_is_assumed_makes_it_an_error() -> None:
 @pytest.mark.parametrize(
     ("there", "words"),
     [
-        (unseen(), "install WSL 2 and TensorFlow inside it"),
-        (seen(()), "install WSL 2 and TensorFlow inside it"),
-        (seen((DOCKER,)), "install WSL 2 and TensorFlow inside it"),
-        (seen((DOCKER, UBUNTU)), "install TensorFlow inside Ubuntu (wsl -d Ubuntu)"),
-        (seen((OLD, UBUNTU)), "install TensorFlow inside Ubuntu (wsl -d Ubuntu)"),
-        (seen((OLD,)), "make Debian one of WSL 2 (wsl --set-version Debian 2), install TensorFlow inside Debian"),
+        (unseen(), "install WSL 2, and TensorFlow for Linux inside it"),
+        (seen(()), "install WSL 2, and TensorFlow for Linux inside it"),
+        (seen((DOCKER,)), "install WSL 2, and TensorFlow for Linux inside it"),
+        (seen((DOCKER, UBUNTU)), "install TensorFlow for Linux inside Ubuntu (wsl -d Ubuntu)"),
+        (seen((OLD, UBUNTU)), "install TensorFlow for Linux inside Ubuntu (wsl -d Ubuntu)"),
+        (
+            seen((OLD,)),
+            "convert Debian to WSL 2 (wsl --set-version Debian 2), install TensorFlow for Linux inside Debian",
+        ),
     ],
 )
 def test_the_linux_that_is_there_is_named(there: Any, words: str) -> None:

@@ -95,7 +95,7 @@ def test_kinds(found: Any, kind: Status) -> None:
             facts(copy("7.6.5", SYSTEM, "distribution"))._replace(system=system(family=seen("windows"))),
             (
                 Advice(
-                    f"Install cuDNN {TAKES} for CUDA 12 in its place, header and library, or set dnn.enabled = False."
+                    f"Install cuDNN {TAKES} for CUDA 12 instead of it (header and library), or set dnn.enabled = False."
                 ),
             ),
         ),

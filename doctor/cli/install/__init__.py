@@ -53,6 +53,15 @@ Source = Annotated[
         rich_help_panel=_FILES,
     ),
 ]
+DownloadOnly = Annotated[
+    str,
+    typer.Option(
+        "--download-only",
+        metavar="DIR",
+        help="Only fetch the files into this directory, for --bundle on a machine without a network.",
+        rich_help_panel=_FILES,
+    ),
+]
 Digest = Annotated[
     str, typer.Option("--sha256", metavar="HEX", help="Checksum of an archive that you trust.", rich_help_panel=_FILES)
 ]
@@ -137,8 +146,17 @@ def ways(product: str) -> str:
     return f"{', '.join(names)} or {last}."
 
 
-def answer(product: str, *, apply: bool, dry_run: bool, sudo: bool, yes: bool = False, **fields: Any) -> None:
-    """Print the plan, or carry it out and exit with what came of it.
+def answer(
+    product: str,
+    *,
+    apply: bool,
+    dry_run: bool,
+    sudo: bool,
+    yes: bool = False,
+    download_only: str = "",
+    **fields: Any,
+) -> None:
+    """Print the plan, fetch its files, or carry it out and exit with what came of it.
 
     `fields` are those of InstallOrder: the commands name their parameters so, and hand all of them on.
     """
@@ -150,6 +168,11 @@ def answer(product: str, *, apply: bool, dry_run: bool, sudo: bool, yes: bool = 
     from doctor.output.write import terminal_style
 
     asked = InstallOrder(product=product, **fields)
+    if download_only:
+        if apply or dry_run or asked.script or asked.source:
+            raise BadOrder("--download-only only fetches: leave --apply, --dry-run, --script and --bundle out")
+        print(_downloaded(asked, download_only), end="")
+        return
     if dry_run or not apply:
         print(ask(asked, terminal_style()), end="")
         return
@@ -158,6 +181,16 @@ def answer(product: str, *, apply: bool, dry_run: bool, sudo: bool, yes: bool = 
     text, status = _applied(asked, sudo=sudo, yes=yes)
     print(text, end="")
     raise typer.Exit(status)
+
+
+def _downloaded(asked: InstallOrder, directory: str) -> str:
+    from doctor.commands.install.download import download
+    from doctor.output.write import terminal_style
+
+    try:
+        return download(asked, directory, show_progress(), terminal_style())
+    finally:
+        hide_progress()
 
 
 def _applied(asked: InstallOrder, *, sudo: bool, yes: bool) -> tuple[str, int]:

@@ -7,7 +7,22 @@ from typing import Annotated
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import Apply, Arch, Cuda, DryRun, Python, Script, Style, Sudo, System, Version, Yes, answer
+from doctor.cli.install import (
+    Apply,
+    Arch,
+    Cuda,
+    DownloadOnly,
+    DryRun,
+    Python,
+    Script,
+    Source,
+    Style,
+    Sudo,
+    System,
+    Version,
+    Yes,
+    answer,
+)
 
 
 def package(
@@ -20,6 +35,8 @@ def package(
     any_name: Annotated[
         bool, typer.Option("--any", help="Take a name or a release that the matrix does not know as it stands.")
     ] = False,
+    source: Source = "",
+    download_only: DownloadOnly = "",
     script: Script = "",
     apply: Apply = False,
     dry_run: DryRun = False,

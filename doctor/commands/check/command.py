@@ -22,6 +22,8 @@ from doctor.output.write import Delivery, deliver_all, deliveries
 from doctor.probes import ProbeRequest, look
 from doctor.rules.shared.engine import codes, load_rules
 
+_CHANGED_DAYS = 14  # what is older is rarely what broke a machine that worked
+
 
 class CheckSubject(NamedTuple):
     """What is checked, and by which rules; the defaults are those of the command line, and mean this machine."""
@@ -83,6 +85,8 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
         from doctor.messages import pages  # late: an ordinary check prints no page
 
         return pages.listing(_codes(subject)), 0
+    if subject.lock is not None and (text_and_status := _for_each(subject, options, terminal)):
+        return text_and_status
     severity, places = options.severity, options.places  # before anything is looked at
     if options.quiet and options.style and not options.outputs:
         raise BadRequest("-q prints one line of text: leave --format out, or add --output FILE")
@@ -94,12 +98,42 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
         report = redact(report, host, report.facts)
     status = exit_status(report, severity)
     wanted = [one for one in places if one.output or not options.quiet]
-    text = deliver_all(CheckDocument(report, options.verbose), wanted, terminal)
+    text = deliver_all(
+        CheckDocument(report, options.verbose, _changes(subject, report, host, options)), wanted, terminal
+    )
     if options.quiet:
         from doctor.commands.check.text import verdict_line  # late: the gate reads facts with this module, too
 
         return verdict_line(report, terminal), status
     return text, status
+
+
+def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportOptions) -> dict[str, str]:
+    """By the code of a finding of a machine, the newest change that may explain it; a healthy one is not asked."""
+    codes = {one.code for one in report.findings if not one.explained_by and one.severity is not Severity.INFO}
+    if not codes or {subject.source, subject.dockerfile, subject.lock, subject.image} != {None}:
+        return {}
+    from doctor.changes import DAY_S, history_of, latest_for
+
+    history = history_of(host, report, time.time() - _CHANGED_DAYS * DAY_S, Matrix.of_user())
+    if options.redact:
+        from doctor.output.redact import redact
+
+        history = redact(history, host, report.facts)
+    return {code: latest_for(history, code) for code in codes}
+
+
+def _for_each(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) -> tuple[str, int] | None:
+    """The table of a lock file's targets; None if there is but one."""
+    from doctor.commands.check.targets import TargetsDocument, check_each, several  # late: few checks have several
+
+    host_for(subject)
+    subjects = several(subject)
+    if len(subjects) == 1:
+        return None
+    places = deliveries(options.style, options.outputs, TargetsDocument)
+    document, status = check_each(subjects, options.severity)
+    return deliver_all(document, places, terminal), status
 
 
 def report_of(subject: CheckSubject, started: float, machine: Host | None = None) -> Report:

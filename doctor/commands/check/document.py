@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from doctor.model.facts import Machine
@@ -14,9 +15,11 @@ class CheckDocument:
 
     indent = 2
 
-    def __init__(self, report: Report, is_verbose: bool = False) -> None:
+    def __init__(self, report: Report, is_verbose: bool = False, changes: Mapping[str, str] | None = None) -> None:
+        """`changes`: by the code of a finding, the newest change of the machine that may explain it."""
         self.report = report
         self.is_verbose = is_verbose
+        self.changes = changes or {}
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -54,4 +57,4 @@ class CheckDocument:
         """The answer first, how it is known, what to do; then the stack; then what is not known."""
         from doctor.commands.check.text import render
 
-        return render(self.report, style, is_verbose=self.is_verbose)
+        return render(self.report, style, is_verbose=self.is_verbose, changes=self.changes)

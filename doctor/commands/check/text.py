@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from doctor.commands.check.stack import stack_lines
 from doctor.diagnose import NO_GPU
 from doctor.model.facts.seen import Seen, Unseen, value_or
@@ -19,14 +22,16 @@ _CODES_AT_MOST = 4  # of the rules that one reason leaves open
 _MARKS = {Severity.ERROR: ("✗", "x", "red"), Severity.WARNING: ("!", "!", "yellow"), Severity.INFO: ("·", "-", "dim")}
 
 
-def render(report: Report, terminal: TextStyle, *, is_verbose: bool = False) -> str:
+def render(
+    report: Report, terminal: TextStyle, *, is_verbose: bool = False, changes: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Return the report as text; commands and paths are never broken. `is_verbose` lists every unknown."""
     page = Page(terminal)
     roots = _roots(report)
     if not any(finding.severity is not Severity.INFO for finding in roots):
         _headline(page, report)
     for finding in roots:
-        show_finding(page, finding)
+        show_finding(page, finding, changes.get(finding.code, ""))
     page.gap()
     page.line(page.paint("bold", "The stack"))
     for label, text in stack_lines(report.facts):
@@ -98,8 +103,8 @@ def _nothing_to_judge(report: Report) -> str:
     return _NO_FRAMEWORK if all(isinstance(one, Seen) and not one.value for one in seen) else ""
 
 
-def show_finding(page: Page, finding: Finding) -> None:
-    """What is wrong, how it is known, what to do."""
+def show_finding(page: Page, finding: Finding, change: str = "") -> None:
+    """What is wrong, how it is known, what changed before, what to do."""
     symbol, plain, colour = _MARKS[finding.severity]
     page.gap()
     page.paragraph(f"{page.symbol(symbol, plain)} {finding.summary}", colour=colour, hang=2)
@@ -108,6 +113,8 @@ def show_finding(page: Page, finding: Finding) -> None:
         detail = "" if evidence.detail == finding.summary else evidence.detail  # no text stands twice
         source = f"[{evidence.source}]" if evidence.source else ""
         page.paragraph("    " + "  ".join(filter(None, (detail, source))), hang=6)
+    if change:
+        page.paragraph(f"    {change}", colour="yellow", hang=6)
     if finding.explains:
         page.paragraph("    explains " + ", ".join(sorted({one.code for one in finding.explains})), hang=6)
     show_remedies(page, finding.remedies)

@@ -15,7 +15,7 @@ from doctor.model.facts.dockerfile import DockerfileLine
 from doctor.model.facts.seen import Place
 from doctor.script.base import Base, base_of
 from doctor.script.expand import LITERAL, OPEN, VALUE_AT_MOST_CHARS, OpenQuote, expand, is_open, shown, words
-from doctor.script.parse import STAGES_AT_MOST, DockerfileError, Instruction, Script
+from doctor.script.parse import STAGES_AT_MOST, DockerfileError, Instruction, Script, heredocs
 
 _PATH = "LD_LIBRARY_PATH"
 _FLAG = re.compile(r"\s*--([a-z][a-z-]*)(?:=(\S*))?(?=\s|$)")
@@ -113,9 +113,9 @@ class Dockerfile:
                 pairs = self._pairs(one, self._global)
                 self._global.update({name: self._given.get(name, value) for name, (value, _) in pairs.items()})
             else:
-                raise DockerfileError(f"{self.source(one)}: {one.keyword} stands before the first FROM")
+                raise DockerfileError(f"{self.source(one)}: {one.keyword} comes before the first FROM")
             if len(found) > STAGES_AT_MOST:
-                raise DockerfileError(f"{self._name}: more than {STAGES_AT_MOST} stages, which no Dockerfile has")
+                raise DockerfileError(f"{self._name}: it has more than {STAGES_AT_MOST} stages")
         if not found:
             raise DockerfileError(f"{self._name}: it has no FROM")
         return [one._replace(instructions=tuple(body)) for one, body in zip(found, bodies, strict=True)]
@@ -124,10 +124,10 @@ class Dockerfile:
         flags, start = _flags(one.text)
         said = [text for _, text in self._words(one, one.text[start:])]
         if len(said) not in (1, 3) or (len(said) == 3 and said[1].lower() != "as"):
-            raise DockerfileError(f"{self.source(one)}: FROM takes an image and, after AS, a name")
+            raise DockerfileError(f"{self.source(one)}: write 'FROM IMAGE' or 'FROM IMAGE AS NAME'")
         image = expand(said[0], self._global)
         if not image:
-            raise DockerfileError(f"{self.source(one)}: FROM names no image: {said[0][:60]} is empty")
+            raise DockerfileError(f"{self.source(one)}: FROM has no image, because {said[0][:60]} is empty")
         name = said[2].lower() if len(said) == 3 else ""
         platform = expand(flags.get("platform", ""), self._global)
         return Stage(
@@ -147,7 +147,7 @@ class Dockerfile:
             return self.stages[-1]
         number = self._named.get(name.lower(), int(name) if re.fullmatch(r"\d{1,6}", name) else -1)
         if not 0 <= number < len(self.stages):
-            there = ", ".join(self._named) or f"0 to {len(self.stages) - 1}, without names"
+            there = ", ".join(self._named) or f"0 to {len(self.stages) - 1}"
             raise DockerfileError(f"{self._name} has no stage {name}; it has {there[:200]}")
         return self.stages[number]
 
@@ -254,6 +254,8 @@ class Dockerfile:
         if from_stage is not None:
             built.ran.take(self.used[from_stage].ran, tuple(sources))
             built.ran.files.take(self.used[from_stage].ran.files, sources, to)
+        elif "from" not in flags and sources[0].startswith("<<"):
+            self._copy_text(one, to, built)
         elif "from" not in flags:
             built.ran.files.put(sources, to)
         else:
@@ -264,6 +266,17 @@ class Dockerfile:
             and any("cuda" in text or is_open(text) or text == "/" for text in sources)
         ):
             built.ran.nvcc = None
+
+    def _copy_text(self, one: Instruction, to: str, built: Built) -> None:
+        """COPY <<EOF FILE: the lines up to the one that ends them."""
+        first, _, text = one.text.partition("\n")
+        bodies = [end for _, end in heredocs(first)]
+        if len(bodies) == 1 and not to.endswith("/") and not is_open(to):
+            lines = text.split("\n")
+            body = "\n".join(lines[: lines.index(bodies[0])] if bodies[0] in lines else lines[:-1])
+            built.ran.files.write(to, expand(body, built.known), self.source(one, len(first) + 1))
+        else:
+            built.ran.files.hide(to)
 
 
 def _lines_of(one: Instruction, escape: str) -> Iterator[tuple[int, str]]:
@@ -281,9 +294,11 @@ def _unlike(value: str, source: Place) -> DockerfileLine | None:
     for part in value.split(":"):
         if LITERAL in part:
             name = part.replace(LITERAL, "$")
-            return DockerfileLine(f"{name} is not put in: it is quoted or escaped", source, "double quotes, or none")
+            return DockerfileLine(
+                f"{name} is not expanded: it is quoted or escaped", source, "use double quotes, or none"
+            )
         if part.startswith("~"):
-            return DockerfileLine(f"{part} is searched as it stands: the loader knows no ~", source, "the whole path")
+            return DockerfileLine(f"the loader does not expand ~ in {part}", source, "write the whole path")
     return None
 
 

@@ -59,7 +59,7 @@ def _given(build_args: tuple[str, ...]) -> dict[str, str]:
     for one in build_args:
         name, is_set, value = one.partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", name) or "\0" in value or len(value) > VALUE_AT_MOST_CHARS:
-            raise DockerfileError(f"--build-arg {one[:80]}: NAME=VALUE, as an ARG line names it")
+            raise DockerfileError(f"--build-arg {one[:80]}: write NAME=VALUE, with a NAME that an ARG line has")
         if is_set or name in os.environ:
             found[name] = value if is_set else os.environ[name]
     return found

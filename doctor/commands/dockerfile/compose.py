@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 
 from compat.base.record import NamedTuple
 from doctor.commands.dockerfile.project import Project, is_address
-from doctor.commands.dockerfile.yaml import Node
 from doctor.model.facts.dockerfile import DockerfileLine, DockerfileService
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen
 from doctor.script.parse import FILE_AT_MOST_BYTES, DockerfileError
+from doctor.script.yaml import Node
 
 _ENDS = (".yml", ".yaml")
 _DEVICES = ("deploy", "resources", "reservations", "devices")
@@ -56,13 +56,13 @@ def service_of(path: str, content: bytes) -> Service:
     """The service that FILE:SERVICE names, the only one for a bare FILE; raises DockerfileError."""
     file, wanted = compose_parts(path)
     if len(content) > FILE_AT_MOST_BYTES or b"\0" in content:
-        raise DockerfileError(f"{file}: it is no text, or has more than {FILE_AT_MOST_BYTES >> 10} KiB")
+        raise DockerfileError(f"{file}: the file is not text, or has more than {FILE_AT_MOST_BYTES >> 10} KiB")
     project = Project(file)
     services = project.services(content.decode("utf-8-sig", "replace"))
     names = [wanted] if wanted else [name for name, one in services.items() if one.at("build")] or [*services]
     if len(names) != 1 or names[0] not in services:
         listed = ", ".join(services)[:_LISTED_AT_MOST_CHARS] or "none"
-        why = f"no service {wanted}" if wanted else "several services; name one, FILE:SERVICE"
+        why = f"no service {wanted}" if wanted else "several services; choose one as FILE:SERVICE"
         raise DockerfileError(f"{file} has {why if services else 'no services'}: {listed}")
     return _service(names[0], project.extended(names[0], services), file)
 
@@ -71,7 +71,9 @@ def _service(name: str, one: Node, file: str) -> Service:
     build = one.at("build") or Node(None, one.line)
     folder = build.text or (build.at("context") or Node("." if build.fields else "", 0)).text
     if is_address(folder):
-        raise DockerfileError(f"{file}: {name} is built from {folder[:80]}, which is not fetched: give its Dockerfile")
+        raise DockerfileError(
+            f"{file}: {name} is built from {folder[:80]}, which gpudoctor does not download: give its Dockerfile"
+        )
     inline, image = build.at("dockerfile_inline"), one.at("image")
     given, fault = _gpus(one)
     stands = inline or image or one
@@ -95,7 +97,7 @@ def _at(one: Node) -> Place:
 
 
 def _pairs(node: Node | None) -> dict[str, tuple[str, Place]]:
-    """A mapping, or a sequence of NAME=VALUE; a bare name has the value of whoever starts it, which nobody knows."""
+    """A mapping, or a sequence of NAME=VALUE; the value of a bare name is that of the starting shell: unknown."""
     if node is None:
         return {}
     if node.fields:
@@ -114,17 +116,17 @@ def _gpus(one: Node) -> tuple[Fact[str], DockerfileLine | None]:
     for how, place in _ways(one):
         return Seen(how, place), None
     if one.at("extends"):
-        return Unseen(f"what {_at(one)} extends lies in another file, which was not read"), None
+        return Unseen(f"{_at(one)} extends a service in another file, which was not read"), None
     return Seen("", _at(one)), None
 
 
 def _fault(device: Node) -> DockerfileLine | None:
     source = _at(device)
     if device.fields and not device.at("capabilities"):
-        return DockerfileLine("the reservation of a device without capabilities is refused", source,
+        return DockerfileLine("Compose refuses a device reservation without capabilities", source,
                               "capabilities: [gpu]")  # fmt: skip
     if device.at("count") and device.at("device_ids"):
-        return DockerfileLine("count and device_ids exclude one another", source, "one of them")
+        return DockerfileLine("Compose refuses count together with device_ids", source, "one of them")
     return None
 
 
@@ -134,7 +136,7 @@ def _bad_count(device: Node) -> DockerfileLine | None:
     if count is None or count.value in (None, "") or "$" in count.text or _COUNT.fullmatch(count.text):
         return None
     said = f"count: {count.text[:60]}" if count.text else "a count that is a list or a mapping"
-    return DockerfileLine(f"{said} is neither all nor a whole number", _at(count), "count: all, or how many")
+    return DockerfileLine(f"{said} is not 'all' and not a whole number", _at(count), "count: all, or a number")
 
 
 def _ways(one: Node) -> Iterator[tuple[str, Place]]:

@@ -21,6 +21,7 @@ from doctor.script.shell import Call
 
 _FILES_AT_MOST, _PLACES_AT_MOST, _MATCHES_AT_MOST = 200, 500, 100
 _LOOKUPS_AT_MOST = 2_000
+_LOCKS, _LOCK_AT_MOST_BYTES = (".lock", "conda-lock.yml", "conda-lock.yaml"), 8 << 20
 _BASE = "/\0base"  # the working directory of a base image, which its name does not tell
 _CHANGES_NOTHING = frozenset({"cat", "rm", "ls", "chmod", "chown", "echo", "test", "head", "grep", "pip", "pip3", "uv",
                               "conda", "mamba", "micromamba"})  # fmt: skip
@@ -37,9 +38,12 @@ class Context:
             self._inside = ""
         self._left, self.lookups_left = _FILES_AT_MOST, _LOOKUPS_AT_MOST
         self._read: dict[str, str | None] = {}
+        self._made: dict[str, str] = {}  # files that lines write: the file in which they stand
 
     def shown(self, name: str) -> str:
         """How evidence names a file of it: as this machine reaches it."""
+        if name in self._made:
+            return self._made[name]
         return os.path.normpath(os.path.join(self._folder, name)).replace(os.sep, "/")
 
     def path(self, name: str) -> str:
@@ -64,6 +68,17 @@ class Context:
         found = glob.iglob(os.path.join(glob.escape(self._inside), pattern.lstrip("/")))
         return [os.path.relpath(one, self._inside) for one in itertools.islice(found, _MATCHES_AT_MOST)]
 
+    def make(self, name: str, text: str, first: Place) -> str:
+        """Take in a file that lines of the Dockerfile write, whose first line is there; return its name here."""
+        made = f"{first.line}/{name}"
+        self._made[made] = first.file
+        self._read[made] = "\n" * (first.line - 1) + text
+        return made
+
+    def holds(self, name: str) -> bool:
+        """Whether there is such a file or directory."""
+        return name in self._made or bool(self.path(name))
+
     def line(self, place: Place) -> str:
         """A line of a file that was read, by how evidence names it; "" for any other."""
         text = next((text for name, text in self._read.items() if text and self.shown(name) == place.file), "")
@@ -78,23 +93,24 @@ class Context:
         """What a file of it holds, None for what is not there, is no file, or is too large."""
         if name not in self._read:
             self._left -= 1
-            self._read[name] = _text(self.path(name)) if self._left >= 0 else None
+            at_most = _LOCK_AT_MOST_BYTES if name.endswith(_LOCKS) else FILE_AT_MOST_BYTES
+            self._read[name] = _text(self.path(name), at_most) if self._left >= 0 else None
         return self._read[name]
 
 
-def _text(path: str) -> str | None:
+def _text(path: str, at_most: int) -> str | None:
     try:
-        content = read_regular(path, FILE_AT_MOST_BYTES + 1)
+        content = read_regular(path, at_most + 1)
     except (OSError, ValueError):
         return None
-    return None if len(content) > FILE_AT_MOST_BYTES or b"\0" in content else content.decode("utf-8-sig", "replace")
+    return None if len(content) > at_most or b"\0" in content else content.decode("utf-8-sig", "replace")
 
 
 class _Place(NamedTuple):
     """A path of the image, and the path of the context that was copied to it."""
 
     path: str
-    name: str | None  # None for what nobody knows: it comes from an image, or was changed since
+    name: str | None  # None for unknown: it comes from an image, or was changed since
 
 
 class Copied:
@@ -140,6 +156,11 @@ class Copied:
                 if each.path.startswith(source.rstrip("/") + "/"):
                     self.add(place + each.path[len(source.rstrip("/")) :], each.name)
 
+    def write(self, path: str, text: str, first: Place) -> None:
+        """What a line writes to a file; `first` is where its text begins."""
+        place = self.at(path)
+        self.add(place, self.context.make(posixpath.basename(place), text, first))
+
     def hide(self, target: str) -> None:
         """COPY from an image: what lies there is not known."""
         self.add(self.at(target), None)
@@ -158,7 +179,7 @@ class Copied:
             if one.name is None:
                 return None
             name = posixpath.normpath(posixpath.join(one.name, posixpath.relpath(path, one.path)))
-            if self.context.path(name):
+            if self.context.holds(name):
                 return name
         return None
 

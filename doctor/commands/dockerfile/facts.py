@@ -18,6 +18,7 @@ from compat.traits import traits_of
 from compat.version import CudaVersion
 from doctor.commands.dockerfile.build import Built, Dockerfile, Stage
 from doctor.commands.dockerfile.compose import Service
+from doctor.commands.dockerfile.expanded import expanded
 from doctor.commands.dockerfile.installed import Held, Places, holds_in, version_of
 from doctor.commands.dockerfile.requirements import name_of
 from doctor.commands.dockerfile.run import Pinned
@@ -43,7 +44,7 @@ from doctor.rules.shared.pins import keeps, pin
 from doctor.rules.shared.products import known_product
 from doctor.script.expand import is_open, shown
 
-_HIDDEN = Unseen("a Dockerfile does not show it: check the image that is built, with --image", WhyNot.NOT_SHOWN)
+_HIDDEN = Unseen("a Dockerfile does not show it: build the image, then check it with --image", WhyNot.NOT_SHOWN)
 _PATH = "LD_LIBRARY_PATH"
 _NVIDIA, _REQUIRE, _RELEASE = "NVIDIA_", "NVIDIA_REQUIRE_CUDA", "CUDA_VERSION"
 _PYTHON = "python"
@@ -214,7 +215,20 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         may_bring=(*ran.may_bring, *ran.unread),
         wheels=tuple(DockerfileLine(_file(one.text), one.source) for one in ran.addresses if _is_wheel(one.text)),
         unjudged=(*_of_base(built), *ran.unjudged),
+        pips=tuple(
+            one._replace(system=_system_of_pip(each))
+            for _, each in sorted(dockerfile.used.items())
+            for one in each.ran.pips
+        ),
+        apt_updates=tuple(ran.apt_updates),
+        targets=tuple(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.targets),
     )
+
+
+def _system_of_pip(built: Built) -> str:
+    """The system whose packages bring pip, "debian-12"; "" where the base image has a Python of its own."""
+    is_own = not built.base.python and built.ran.pythons
+    return "-".join(built.base.distribution) if is_own and all(built.base.distribution) else ""
 
 
 def _is_wheel(text: str) -> bool:
@@ -264,7 +278,7 @@ def _with_sources(told: DockerfileFacts, dockerfile: Dockerfile, matrix: Matrix)
 
 
 def _compile(command: str, source: Place, nvcc: bool | None, stage: Built) -> DockerfileCompile:
-    why = f"whether {stage.base.told.image} or a line before {source} brings nvcc is not known"
+    why = f"unknown: does {stage.base.told.image} or a line before {source} install nvcc?"
     return DockerfileCompile(
         command, source, Unseen(why) if nvcc is None else Seen(nvcc, stage.base.told.source), stage.base.told
     )
@@ -329,7 +343,9 @@ def _environments(built: Built, facts: Facts, matrix: Matrix) -> tuple[list[Envi
         pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source, is_base=True))
     placed = [one if one.environment else one._replace(environment=one.active) for one in pinned]
     python = Seen(_python(built, matrix), built.base.told.source)
-    found, unjudged = planned_environments(placed, python, facts, matrix)
+    every, unread = expanded(placed, python.value, facts, built.ran.files.context)
+    found, unjudged = planned_environments(every, python, facts, matrix)
+    unjudged += unread
     names = _selected([one.prefix for one in found], built)
     return [one for one in found if one.prefix in names], unjudged
 
@@ -393,6 +409,7 @@ def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> En
         installers=("pip",),
         extensions=_HIDDEN,
         incomplete=_HIDDEN,
+        too_long=_HIDDEN,
     )
     found = tuple(_by_conda(one, prefix) if one.cuda else _pinned(one, bare, facts, matrix) for one in held.values())
     plain = {**places.held.get(place, {}), **places.others.get(place, {})}
@@ -433,10 +450,11 @@ def _replaces(later: Held, framework: Framework, name: str, one: Held) -> bool:
 
     What one command asks for is not replaced: pip stops at the conflict.
     """
-    is_later = later.source.file == one.source.file and later.source.line > one.source.line > 0
-    if not is_later or name in map(name_of, later.beside):
+    if later.source.file != one.source.file or not later.source.line > one.source.line > 0:
         return False
     asked = [each for each in map(pin, value_or(framework.requires, ())) if each and each.name == name]
+    if not asked or name in map(name_of, later.beside):
+        return False
     return any((framework.extras or not each.optional) and not keeps(each.specifier, one.version) for each in asked)
 
 
@@ -454,7 +472,7 @@ def _pinned(one: Held, bare: Environment, facts: Facts, matrix: Matrix) -> Frame
         if isinstance(value := getattr(made, name), Seen)
     }
     instead = f", in place of {one.before} of {one.before_at}" if one.before else ""
-    how = "today's release, by" if one.asked_as else "pinned in"
+    how = "current version, from" if one.asked_as else "pinned in"
     return made._replace(
         note=f"{how} {source}{instead}",
         pinned_at=source,

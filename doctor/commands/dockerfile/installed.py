@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from compat.base.choice import NoSuchName
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.build import default_build, is_rider, release_key
@@ -21,8 +20,11 @@ from doctor.model.facts import Facts
 from doctor.model.facts.dockerfile import DockerfileLine
 from doctor.model.facts.seen import Place, value_or
 from doctor.rules.shared.builds import platform_of
-from doctor.rules.shared.products import NoRows, known_product
+from doctor.rules.shared.products import NoRows, named_product
 from doctor.script.expand import is_open, shown
+
+# PyTorch's conda channel gets no releases after this one. Source: pytorch/pytorch#138506.
+_LAST_OF_CHANNEL = "<=2.5.1"
 
 
 class Held(NamedTuple):
@@ -53,23 +55,28 @@ class Places:
         self.held: dict[str, dict[str, Held]] = {}  # with rows, by environment and package
         self.others: dict[str, dict[str, Held]] = {}  # without
         self.unjudged: list[DockerfileLine] = []
+        self._pythons: dict[str, str] = {}  # that a project or its command names, by environment
         self._of_base: frozenset[str] = frozenset()  # what a base image holds beside its framework
 
     def python_of(self, environment: str) -> str:
         """Return the Python of an environment, "3.12"; "" if no line tells it."""
+        if environment in self._pythons:
+            return self._pythons[environment]
         if re.fullmatch(r"3\.\d+", environment):
             return environment
         return self._own if environment.startswith("/") or not environment else ""
 
     def put(self, one: Pinned, brought_by: str = "") -> None:
         """Take a requirement in, in the order of the lines; `brought_by` is the package that requires it."""
+        if one.python:
+            self._pythons[one.environment] = one.python
         text, _, marker = one.spec.partition(";")
         holds = holds_in(marker.strip(), self.python_of(one.environment), self._facts)
         place = one.environment if not is_open(one.environment) else ""
         try:
             spec = parse_spec(name_of(text) if is_open(text) else text)
-            known = None if is_rider(spec.name, self._matrix) else known_product(spec)
-        except (NoSuchName, NoRows):
+            known = None if is_rider(spec.name, self._matrix) else named_product(spec)
+        except NoRows:
             known = None
         except GpudoctorError:
             return
@@ -91,13 +98,15 @@ class Places:
         if chosen is None and traits_of(known.name).runs_on and one.tags is not None:
             return  # it runs on the CUDA of another
         if chosen is None:
-            self.unjudged.append(DockerfileLine(f"installs {shown(one.spec)[:80]}, of unknown release", one.source))
+            self.unjudged.append(DockerfileLine(f"installs {shown(one.spec)[:80]}, version unknown", one.source))
         else:
             held[known.name] = self._after(earlier, chosen, one)._replace(brought_by=brought_by, beside=one.beside)
             self._bring(held[known.name].spec, place, one)
 
     def _put_other(self, spec: Spec, place: str, one: Pinned) -> None:
         """A package without builds of its own, which may require a framework."""
+        if one.tool == "conda" and not is_exact(spec):
+            return  # conda takes one that fits
         row = self._matrix.companion(spec.name, spec.versions[2:]) if is_exact(spec) else None
         if not is_exact(spec) and spec.name in self._of_base and not one.is_upgrade:
             return  # Requirement already satisfied
@@ -137,10 +146,14 @@ class Places:
                 build = one.build if one.build != "" else _default(spec, self._facts, self._matrix)
                 return Held(spec._replace(build=build), one.source, one.cuda) if build else None
             return Held(spec, one.source, one.cuda)
-        if one.tool == "conda" or one.tags is None:
-            return None
         platform = platform_of(self._facts)
         where = Where(platform.os_family, platform.arch, self.python_of(one.environment))
+        if one.tool == "conda" and one.cuda and traits_of(spec.name).tagged:
+            build = f"cu{one.cuda.replace('.', '')}"
+            last = newest(spec._replace(versions=_LAST_OF_CHANNEL), (build,), where, self._matrix)
+            return Held(spec._replace(versions=f"=={last.version}"), one.source, one.cuda) if last else None
+        if one.tool == "conda" or one.tags is None:
+            return None
         limited = spec._replace(versions=",".join(filter(None, (spec.versions, *self._limits(spec, one)))))
         taken = newest(limited, one.tags, where, self._matrix)
         if taken is None:

@@ -81,7 +81,7 @@ _UPGRADES = frozenset({"-U", "--upgrade", "-P", "--upgrade-package"})
 _ADDS = {"uv": "add", "poetry": "add", "pdm": "add", "pipenv": "install", "rye": "add"}
 # Commands that install what a lock file or a project lists.
 _LOCKED = {
-    "uv": ("sync",),
+    "uv": ("sync", "run"),
     "poetry": ("install", "sync"),
     "pdm": ("install", "sync"),
     "pipenv": ("install", "sync"),

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from doctor.commands.dockerfile.context import Context
-from doctor.commands.dockerfile.yaml import Node, parse_yaml
 from doctor.script.parse import DockerfileError
+from doctor.script.yaml import Node, parse_yaml
 
 _VARIABLE = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)(?:(:?[-+?])([^{}]*))?\})")
 _VARIABLES_AT_MOST_BYTES = 64 << 10

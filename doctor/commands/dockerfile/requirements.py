@@ -14,9 +14,9 @@ from compat.base.record import NamedTuple
 from compat.spec import normal
 from doctor.commands.dockerfile.context import Context
 from doctor.commands.dockerfile.pins import MAIN_INDEXES
-from doctor.commands.dockerfile.yaml import Node, parse_yaml
 from doctor.model.facts.seen import Place
 from doctor.script.parse import DockerfileError
+from doctor.script.yaml import Node, parse_yaml
 
 _DEEPEST, _LINES_AT_MOST = 10, 5_000
 _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")

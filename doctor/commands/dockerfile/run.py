@@ -8,11 +8,13 @@ Sources: NVIDIA's CUDA installation guide for Linux, "Meta Packages" (`cuda` and
 from __future__ import annotations
 
 import itertools
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 
 from compat.base.record import NamedTuple
 from doctor.commands.dockerfile.context import Copied, moved
+from doctor.commands.dockerfile.locked import LockUse, environment_of, installs_nothing, lock_use, project_use
 from doctor.commands.dockerfile.pins import Pins, locked, made_environments, python_packages, system_packages
 from doctor.commands.dockerfile.requirements import (
     Environment,
@@ -23,7 +25,7 @@ from doctor.commands.dockerfile.requirements import (
     name_of,
     requirements,
 )
-from doctor.model.facts.dockerfile import DockerfileLine, DockerfileTree
+from doctor.model.facts.dockerfile import DockerfileLine, DockerfilePip, DockerfileTargets, DockerfileTree
 from doctor.model.facts.seen import Place
 from doctor.script.expand import OPEN, is_open, shown
 from doctor.script.shell import Call, Word, calls
@@ -58,7 +60,12 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "python3", "python"})
 _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-playbook", "eval"})
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
+# What gives NVIDIA's package source its new key, or takes the source away.
+_NEW_KEY = re.compile(r"3bf863cc|cuda-keyring|rm .*sources\.list\.d|sed .*sources\.list\.d|mv .*sources\.list\.d")
+_COPIED = ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped", "apt_updates")
+_FROZEN = frozenset({"--frozen", "--locked", "--frozen-lockfile", "--deploy", "--ignore-pipfile"})
 _SHOWN_CHARS = 120
+_PYTHON_NAMED = re.compile(r"(?:python|cpython-?)?(3\.\d+)(?:\.\d+)?")
 _WITHOUT_NVCC = re.compile(r"_SKIP_CUDA_BUILD$")  # Source: Dao-AILab/flash-attention: setup.py
 _NO_CACHE = frozenset({"--no-cache", "--no-cache-dir"})  # pip takes the beginning of an option for it
 
@@ -79,6 +86,8 @@ class Pinned(NamedTuple):
     is_base: bool = False  # of the base image, with what is compiled for its release
     active: str = ""  # the virtual environment that PATH selects for a command without a path
     nvcc: bool | None = True  # whether nvcc is there by then; True where it does not matter
+    lock: LockUse | None = None  # a lock file or project, whose packages the command installs; `spec` is empty
+    python: str = ""  # "3.12" where the command or its project names it
 
 
 class Compiled(NamedTuple):
@@ -117,14 +126,35 @@ class Ran:
         self.pythons: set[str] = set()  # "3.11" of each Python that the system's packages bring, "" for its own
         self.unjudged: list[DockerfileLine] = []  # that may install a framework, and do not say which
         self.piped: list[DockerfileLine] = []  # addresses whose script a shell runs
+        self.pips: list[DockerfilePip] = []
+        self.apt_updates: list[DockerfileLine] = []
+        self.targets: list[DockerfileTargets] = []
+        self.has_new_key = False  # whether NVIDIA's package source has its new key, or is gone
+        self.frees_pip = False  # whether a line lets pip install into the system's Python
+        self.has_new_pip = False
+        self.python_lines: dict[str, Place] = {}  # of the Pythons that packages bring, by "3.13"
+        self.moves_pip = False  # whether a line changes which Python pip or python3 stands for
         self.addresses: list[Sourced] = []  # what pip installs from addresses and paths
 
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
         made.nvcc = self.nvcc
-        for name in ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped"):
+        for name in (
+            "drivers",
+            "trees",
+            "exports",
+            "caches",
+            "unread",
+            "may_bring",
+            "pinned",
+            "unjudged",
+            "piped",
+            "apt_updates",
+        ):
             setattr(made, name, list(getattr(self, name)))
+        made.has_new_key, made.frees_pip, made.has_new_pip = self.has_new_key, self.frees_pip, self.has_new_pip
+        made.python_lines, made.moves_pip = dict(self.python_lines), self.moves_pip
         made.apk, made.pythons, made.venvs = set(self.apk), set(self.pythons), set(self.venvs)
         return made  # without what was compiled and asked for, which stands in its own stage
 
@@ -156,7 +186,10 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
             known = {**known, "PATH": f"{place}/bin:{known.get('PATH', '')}"}
         if call.program == "rm" and any(_DRIVER_FILES.search(word.text) for word in call.words):
             ran.drivers.clear()  # what lies below is whited out
+        _of_system(call, ran, source)
+        targets_of(call, known, ran, source)
         _installs(call, known, ran, source, there)
+        _written(call, ran, source, there)
         there.workdir = moved(call, there.workdir)
         if not call.may_not_run and not call.may_fail:
             _compiles(call, ran, source)
@@ -166,16 +199,37 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
     _leaves(found, flags, known, ran, source)
 
 
+def _written(call: Call, ran: Ran, source: Source, there: Copied) -> None:
+    """`cat > FILE <<EOF` and `echo TEXT > FILE`: a file whose lines stand in the Dockerfile."""
+    file = call.writes
+    if file is None or call.appends or call.may_not_run or is_open(file.text):
+        return
+    if call.program == "cat" and call.text is not None:
+        text, at = call.text, call.text_at
+    elif call.program == "echo" and len(call.words) == 2 and "\\n" not in call.words[1].text:
+        text, at = call.words[1]
+    else:
+        return
+    if is_open(text):
+        return
+    for files in {id(one): one for one in (ran.files, there)}.values():
+        place = there.at(file.text)
+        files.write(place, text, source(at))
+
+
 def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, there: Copied) -> None:
     for word in system_packages(call):
         _package(word, call, ran, source(word.at))
     for word in call.words:
         _runfile(word, call, ran, source(word.at))
     ran.venvs |= {there.at(word.text) for word in made_environments(call)}
+    if locked(call) and not call.may_not_run and not installs_nothing(call):
+        _from_lock(call, known, ran, source, there)
     pins = python_packages(call, known)
     _not_judged(call, pins, ran, source, there)
     if pins is None:
         return
+    _by_system_pip(call, pins, {**known, **call.given}, ran, source)
     given = tuple(Line(word.text, source(word.at)) for word in pins.specs)
     if pins.tool == "conda":
         _conda(pins, given, call, ran, [_environment(word, there, known) for word in pins.files])
@@ -186,7 +240,71 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     for word in pins.constraints:
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
-    _pins(pins, listed, call, ran, _active(known, ran))
+    _pins(pins, listed, call, ran, _active(known, ran) or _found_by_uv(pins, call, ran, there))
+
+
+def _of_system(call: Call, ran: Ran, source: Source) -> None:
+    """What decides whether apt and the pip of the system work later on."""
+    text = " ".join(one.text for one in call.words)
+    ran.has_new_key = ran.has_new_key or bool(_NEW_KEY.search(text))
+    ran.frees_pip = ran.frees_pip or "EXTERNALLY-MANAGED" in text or "break-system-packages true" in text
+    ran.moves_pip = ran.moves_pip or "get-pip" in text or call.program in {"update-alternatives", "ln", "ensurepip"}
+    is_update = call.program in {"apt-get", "apt"} and any(one.text == "update" for one in call.words)
+    if is_update and not ran.has_new_key and not call.may_fail and not call.may_not_run:
+        ran.apt_updates.append(DockerfileLine("apt-get update", source(call.words[0].at)))
+
+
+def _by_system_pip(call: Call, pins: Pins, given: Mapping[str, str], ran: Ran, source: Source) -> None:
+    """A command of the pip that the system's packages bring; another one may stand before it on a changed PATH."""
+    first = call.words[0].text
+    is_bare = first in {"pip", "pip3"} or (first in {"python3", "python"} and pins.tool == "pip")
+    if not is_bare or pins.environment or "PATH" in given or call.may_not_run or call.may_fail:
+        return
+    names = tuple(dict.fromkeys(name_of(one.text) for one in pins.specs))
+    if not any(word.text in {"-r", "--requirement"} for word in call.words) and names == ("pip",) and pins.is_upgrade:
+        ran.has_new_pip = True
+    allows = given.get("PIP_BREAK_SYSTEM_PACKAGES", "") not in {"", "0", "false"}
+    other = [(name, at) for name, at in ran.python_lines.items() if name]
+    made = DockerfilePip(
+        source=source(call.words[0].at),
+        breaks=any(one.text == "--break-system-packages" for one in call.words),
+        is_allowed=allows or ran.frees_pip,
+        is_upgraded=ran.has_new_pip,
+        names=names,
+        other_python=DockerfileLine(other[0][0], other[0][1]) if len(other) == 1 and not ran.moves_pip else None,
+    )
+    ran.pips.append(made)
+
+
+def targets_of(call: Call, known: Mapping[str, str], ran: Ran, source: Source) -> None:
+    """The compute capabilities that CMake and PyTorch's extensions are told to compile for.
+
+    Source: CMake, "CUDA_ARCHITECTURES" (a bare number is machine code and PTX); PyTorch, torch.utils.cpp_extension.
+    """
+    given = {**known, **call.given}
+    for word in call.words if call.program == "cmake" else ():
+        found = re.fullmatch(r"-DCMAKE_CUDA_ARCHITECTURES(?::STRING)?=[\"']?([\w;-]+)[\"']?", word.text)
+        if found and (targets := _capabilities(found[1].split(";"), is_cmake=True)):
+            ran.targets.append(DockerfileTargets(shown(word.text), source(word.at), *targets))
+    listed = given.get("TORCH_CUDA_ARCH_LIST", "")
+    builds = call.program in {"pip", "pip3", "uv", "python", "python3", "poetry"}
+    if builds and listed and not is_open(listed) and (targets := _capabilities(re.split(r"[;\s]+", listed))):
+        what = f"TORCH_CUDA_ARCH_LIST={listed}"
+        if not any(one.what == what for one in ran.targets):
+            ran.targets.append(DockerfileTargets(what, source(call.words[0].at), *targets))
+
+
+def _capabilities(parts: list[str], *, is_cmake: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Those of machine code and of PTX; None if one of them is no number."""
+    code, ptx = [], []
+    for one in filter(None, parts):
+        found = re.fullmatch(r"(\d+)\.?(\d)[af]?(-real|-virtual|\+PTX)?", one)
+        if found is None:
+            return None
+        name = f"{found[1]}.{found[2]}"
+        code += [name] if found[3] != "-virtual" else []
+        ptx += [name] if found[3] in {"-virtual", "+PTX"} or (is_cmake and not found[3]) else []
+    return tuple(code), tuple(ptx)
 
 
 def _active(known: Mapping[str, str], ran: Ran) -> str:
@@ -195,19 +313,56 @@ def _active(known: Mapping[str, str], ran: Ran) -> str:
     return next((one for one in places if one in ran.venvs), "")
 
 
+def _found_by_uv(pins: Pins, call: Call, ran: Ran, there: Copied) -> str:
+    """The `.venv` of the working directory, which uv finds by itself; "" for none."""
+    place = there.at(".venv")
+    is_system = any(one.text == "--system" for one in call.words)
+    return place if pins.tool == "uv" and not is_system and place in ran.venvs else ""
+
+
 def _not_judged(call: Call, pins: Pins | None, ran: Ran, source: Source, there: Copied) -> None:
-    """What may bring a framework and is not read: lock files, addresses, files that were not found."""
+    """What may bring a framework and is not read: addresses, files that were not found."""
     if call.may_not_run:
         return
-    if locked(call):
-        what = f"runs {call.program}, which installs what a lock file or a project lists"
-        ran.unjudged.append(DockerfileLine(what, source(call.words[0].at)))
     for word in pins.others if pins else ():
-        ran.addresses.append(Sourced(shown(word.text), source(word.at), ran.nvcc))
+        if not (pins and _from_project(word, pins, ran, source, there)):
+            ran.addresses.append(Sourced(shown(word.text), source(word.at), ran.nvcc))
     for word in pins.files if pins else ():
         name = _named(word, there)
+        if pins and word.text.endswith("pyproject.toml") and _from_project(word, pins, ran, source, there):
+            continue
         if name is None or there.context.text(name) is None:
             ran.unjudged.append(DockerfileLine(f"reads {_shortly(word.text)}, which was not found", source(word.at)))
+
+
+def _from_lock(call: Call, known: Mapping[str, str], ran: Ran, source: Source, there: Copied) -> None:
+    """`uv sync` and its like, with the lock file or project of the build context."""
+    use, at = lock_use(call, there, known), source(call.words[0].at)
+    needs_lock = not _FROZEN.isdisjoint(one.text for one in call.words)
+    if not use.lock and (needs_lock or not (use.project and use.tool in {"uv", "poetry", "pdm", "pipenv"})):
+        what = f"runs {call.program}, which installs what a lock file or a project lists: none was found"
+        ran.unjudged.append(DockerfileLine(what, at))
+        return
+    environment = environment_of(call, there, known)
+    if environment:
+        ran.venvs.add(environment)
+    python = next(filter(None, map(_PYTHON_NAMED.fullmatch, (known.get("UV_PYTHON", ""),))), None)
+    made = Pinned("", None, environment, tool=call.program, source=at, tags=("",), lock=use)
+    ran.pinned.append(made._replace(python=python[1] if python else ""))
+
+
+def _from_project(word: Word, pins: Pins, ran: Ran, source: Source, there: Copied) -> bool:
+    """Whether a word names a directory with a pyproject.toml; its requirements are then installed."""
+    use = project_use(word.text, there, pins.tool)
+    if use is None:
+        return False
+    at = source(word.at)
+    setup = there.context.text(posixpath.join(posixpath.dirname(use.project), "setup.py")) or ""
+    if "CUDAExtension" in setup:  # Source: PyTorch, torch.utils.cpp_extension
+        ran.compiles.append(Compiled(f"{pins.tool} install {_shortly(word.text)}", at, ran.nvcc))
+    tags = pins.tags((), has_main=False, is_whole=True)
+    ran.pinned.append(Pinned("", None, pins.environment, tool=pins.tool, source=at, tags=tags, lock=use))
+    return True
 
 
 def _shortly(text: str) -> str:
@@ -233,6 +388,8 @@ def _package(word: Word, call: Call, ran: Ran, source: Place) -> None:
     name = re.split(r"[=:]", word.text, maxsplit=1)[0]
     if (python := _SYSTEM_PYTHON.fullmatch(name)) and not call.may_not_run:
         ran.pythons.add(python[1] or "")
+        if python[1]:
+            ran.python_lines.setdefault(f"3.{python[1]}", source)
     if is_open(name):
         _half_known(name.partition(OPEN)[0], word, call, ran, source)
         return
@@ -344,12 +501,15 @@ def conda_pins(packages: tuple[Line, ...], environment: str) -> list[Pinned]:
     """What conda is asked for: a release counts with the CUDA that is pinned beside it."""
     parts = [(_CONDA_SPEC.match(line.spec.rpartition("::")[2].replace(" ", "")), line) for line in packages]
     cuda = {found[2] for found, _ in parts if found and found[1] in _CONDA_CUDA and found[2]}
+    is_by_channel = any(found and found[1] == "pytorch-cuda" for found, _ in parts)  # its own channel has it alone
     made = []
     for found, line in parts:
         if found is None or found[1] in _CONDA_CUDA:
             continue
         is_told = bool(found[2]) and len(cuda) == 1
         one = Pinned(found[1], None, environment, tool="conda", source=line.source, tags=None)
+        if len(cuda) == 1 and not found[2] and line.spec.rpartition("::")[2] == found[1] and is_by_channel:
+            one = one._replace(cuda=min(cuda))
         made.append(one._replace(spec=f"{found[1]}=={found[2]}", cuda=min(cuda)) if is_told else one)
     return made
 
@@ -413,7 +573,7 @@ def _exports_alone(found: list[Call], ran: Ran, source: Source) -> None:
             if sign and name == "LD_LIBRARY_PATH":
                 line = f"ENV {name}={shown(value)}"
                 ran.exports.append(
-                    DockerfileLine(f"RUN export {name} counts for this one RUN alone", source(word.at), line)
+                    DockerfileLine(f"RUN export {name} works only in this one RUN", source(word.at), line)
                 )
 
 
@@ -425,7 +585,7 @@ def _leaves(found: list[Call], flags: Mapping[str, str], known: Mapping[str, str
         at = source(call.words[0].at)
         texts = {word.text for word in call.words}
         if call.program in {"apt-get", "apt"} and "update" in texts and not cached and "/var/lib/apt" not in removed:
-            ran.caches.append(DockerfileLine("apt's lists of packages", at, "&& rm -rf /var/lib/apt/lists/*"))
+            ran.caches.append(DockerfileLine("apt's package lists", at, "&& rm -rf /var/lib/apt/lists/*"))
         pins = python_packages(call, known)
         kept = pins is not None and pins.tool == "pip" and _NO_CACHE.isdisjoint(texts) and not cached
         if kept and not _is_off(known, call) and ".cache" not in removed and "purge" not in _purges(found):

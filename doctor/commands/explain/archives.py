@@ -102,7 +102,7 @@ def zip_files(stream: Any, most_bytes: int) -> Iterator[Packed]:
         name = left.take(name_bytes).decode("utf-8", "replace")
         left.take(extra_bytes)
         if flags & _ENCRYPTED or method not in (_STORED, _DEFLATED) or (flags & _SIZES_BEHIND and method == _STORED):
-            raise ValueError("holds a file that is encrypted, or packed in a way that is not read here")
+            raise ValueError("contains a file that is encrypted or compressed in an unsupported way")
         one, found = _unpacked(left, method, packed, most_bytes)
         if flags & _SIZES_BEHIND and not one.why:
             checksum = _checksum_behind(left)

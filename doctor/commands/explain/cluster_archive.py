@@ -16,7 +16,7 @@ _MOST_NODES = 200  # each costs tenths of a second
 _BUG_REPORT = re.compile(r"nvidia-bug-report(?:_(?P<node>[^/]+?))?\.log(?:\.gz)?$")
 _OF_POD = re.compile(r"(?P<pod>gpu_operand_pod_[^/]+?)(?:\.previous)?\.(?:log|descr)$")
 _NODE = re.compile(rb"^Node: +([A-Za-z0-9][\w.-]{0,252})(?:/|$)", re.MULTILINE)  # of `kubectl describe pod`
-REST = "what the archive does not say the node of"
+REST = "files without a node"
 
 
 class Member(NamedTuple):
@@ -42,7 +42,7 @@ def nodes_of(members: Iterable[Member]) -> dict[str, tuple[Member, ...]]:
     if len(found.keys() - {REST}) < 2:
         return {}
     if len(found) > _MOST_NODES:
-        raise BadRequest(f"it holds {len(found)} nodes: give the files of at most {_MOST_NODES}")
+        raise BadRequest(f"it contains {len(found)} nodes; gpudoctor reads at most {_MOST_NODES}")
     return {name: tuple(found[name]) for name in sorted(found, key=lambda name: (name == REST, name))}
 
 

@@ -53,8 +53,8 @@ def explain(question: Question, terminal: TextStyle) -> tuple[str, int]:
     reading = _reading(question.subject)
     if not any(line.text.strip() for line in reading.lines):
         if reading.problem:
-            raise BadRequest(f"{reading.problem}, and nothing of it can be read")
-        raise BadRequest("the text is empty: name a file with a message or a log, or pipe one in")
+            raise BadRequest(f"{reading.problem}; no part of it can be read")
+        raise BadRequest("the text is empty; give a file with a message or a log, or pipe one in")
     name = _name(question.subject)
     if question.redact:
         lines, name = _redacted((reading.lines, name))
@@ -73,7 +73,7 @@ def _put(text: str, output: str | None) -> str:
 
 
 def _redacted(value: T) -> T:
-    """Without what names the user or a machine, so that what is said of it can be shown to others."""
+    """Without what names the user or a machine, so that what is shown of it can be shown to others."""
     from doctor.host.choice import host_of  # late: only runs that ask for it pay for its patterns
     from doctor.output.redact import redact
 
@@ -114,7 +114,7 @@ def _is_code(subject: str) -> bool:
 def _reading(subject: str) -> Reading:
     if subject in ("", _STANDARD_INPUT):
         if subject == "" and sys.stdin.isatty():
-            raise BadRequest("name a file, a finding's code, or - and paste the message (Ctrl-D ends it)")
+            raise BadRequest("give a file, a finding's code, or '-' to paste a message (end with Ctrl-D)")
         return _read(sys.stdin.buffer, _STANDARD_INPUT)
     try:
         with open_named(subject) as stream:
@@ -137,5 +137,5 @@ def _read(stream: ByteSource, subject: str) -> Reading:
 def _listing(words: str) -> str:
     wanted = pages.found(words) if words else pages.codes()
     if not wanted:
-        raise BadRequest(f"no page holds {words!r}; gpudoctor explain --list shows them all")
+        raise BadRequest(f"no page contains {words!r}; for all pages: gpudoctor explain --list")
     return pages.listing(wanted)

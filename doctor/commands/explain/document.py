@@ -59,10 +59,10 @@ class ExplainDocument:
         }
 
     def text(self, style: TextStyle) -> str:
-        """The surest cause first, by which lines, what mends it; then what else it may be, and what decides."""
+        """The surest cause first, by which lines, what fixes it; then what else it may be, and what decides."""
         page = Page(style)
         if self._reading.problem:
-            page.paragraph(f"{self._reading.problem}: what stands before was read", colour="yellow", hang=2)
+            page.paragraph(f"{self._reading.problem}: only the text before that was read", colour="yellow", hang=2)
         if not self._causes:
             _unknown(page, shows_machine=self._facts is not None)
             if self.offers_post:
@@ -76,10 +76,10 @@ class ExplainDocument:
         asks = next((one.asks for one in shown if one.asks), "")
         if asks and len(shown) > 1:
             page.gap()
-            page.paragraph(f"What decides: {asks}", hang=2)
+            page.paragraph(f"To decide: {asks}", hang=2)
         page.gap()
         if best.confidence >= _SURE and best.code in NOTHING_TO_INSTALL and not any(one.blames_stack for one in shown):
-            page.paragraph("Driver, CUDA and cuDNN need no new installation for this.")
+            page.paragraph("You do not need to reinstall the driver, CUDA or cuDNN.")
         page.paragraph(f"More: {page_command(best.code)}", colour="dim")
         return page.text()
 
@@ -124,11 +124,11 @@ def _short(text: str) -> str:
 
 def _unknown(page: Page, *, shows_machine: bool) -> None:
     says = (
-        "The machine that this text shows has no fault that can be seen in it"
+        "gpudoctor sees no fault of the machine in this text"
         if shows_machine
-        else "Nothing in this text is a message that gpudoctor knows"
+        else "This text has no message that gpudoctor knows"
     )
     page.paragraph(f"? {says}", colour="yellow", hang=2)
     page.gap()
-    page.paragraph("Look at the machine itself: gpudoctor check", hang=2)
-    page.paragraph("To ask elsewhere, a text without private names: gpudoctor explain --redact FILE", hang=2)
+    page.paragraph("Check the machine itself: gpudoctor check", hang=2)
+    page.paragraph("To ask in a forum, make a text without private names: gpudoctor explain --redact FILE", hang=2)

@@ -89,7 +89,7 @@ class Told(NamedTuple):
         return self._replace(said=tuple(said))
 
     def of(self, field: Field) -> tuple[Said, ...]:
-        """What is said of a field, each value once."""
+        """What is shown of a field, each value once."""
         found: dict[str, Said] = {}
         for one in self.said:
             if one.field is field:

@@ -71,9 +71,9 @@ def _read(stream: ByteSource) -> Saved:
         reading = read(Pushed(whole, text))
         text = text[: text.rfind(b"\n") + 1]
     size = reading.size_bytes if reading else len(text)
-    unread = (Unread("the file", f"it {whole.why}: {size:,} bytes of text were read"),) if whole.why else ()
+    unread = (Unread("the file", f"it {whole.why}; {size:,} bytes of text were read"),) if whole.why else ()
     if whole.why and not text.strip():
-        raise BadRequest(f"it {whole.why}, and nothing of it can be read")
+        raise BadRequest(f"it {whole.why}; no part of it can be read")
     return Saved(text, reading=reading, unread=unread) if reading else _of_text(text)._replace(unread=unread)
 
 
@@ -85,7 +85,7 @@ def unpacked(stream: ByteSource) -> Pushed:
         if not packing:
             return whole
         stream = Inflated(whole, packing)
-    raise BadRequest(f"it is packed more than {_PACKED_AT_MOST} times")
+    raise BadRequest(f"it is compressed more than {_PACKED_AT_MOST} times")
 
 
 def files_of(stream: Pushed) -> _Files | None:
@@ -101,7 +101,7 @@ def _of_text(text: bytes) -> Saved:
             found = parse_json(text)
         except ValueError as error:
             if _REPORT.match(text):
-                raise BadRequest(f"this report of gpudoctor is not whole: {str(error)[:80]}") from error
+                raise BadRequest(f"this gpudoctor report is incomplete: {str(error)[:80]}") from error
             return Saved(text)
         if isinstance(found, dict) and str(found.get("schema", "")).startswith(REPORT_SCHEMA.partition("/")[0]):
             return Saved(b"", found)
@@ -125,7 +125,7 @@ def _of_archive(whole: Pushed, files: _Files) -> Saved:
     if not members:
         each = "".join(f"; {one.label}: {one.why}" for one in unread[:1])
         raise BadRequest(
-            f"the archive {why}, and no text in it can be read" if why else f"no text is in the archive{each}"
+            f"the archive {why}; no text in it can be read" if why else f"the archive contains no text{each}"
         )
     return Saved(text_of(members)[:_TEXT_BYTES], None, tuple(members), unread=tuple(unread))
 
@@ -135,7 +135,7 @@ def _collect(files: Iterator[Packed], members: list[Member], unread: list[Unread
     left = _TEXT_BYTES
     for number, one in enumerate(files):
         if number >= _MEMBERS or left <= 0:
-            return f"holds more than {_MEMBERS:,} files or {_TEXT_BYTES >> 20} MiB of text"
+            return f"contains more than {_MEMBERS:,} files or {_TEXT_BYTES >> 20} MiB of text"
         if not _is_text(one.name):
             continue
         content, why = one.content, f"is larger than {_MEMBER_BYTES >> 20} MiB" if one.is_larger else one.why

@@ -28,7 +28,7 @@ from doctor.planned.framework_from_row import framework_of_no_row, framework_of_
 from doctor.probes import independent_unseen
 from doctor.rules.shared.builds import platform_of
 
-_CUDA_FAILS = Unseen("the text says that CUDA does not start, and not why", WhyNot.FAILS)
+_CUDA_FAILS = Unseen("the text says that CUDA does not start, but not why", WhyNot.FAILS)
 _HIDDEN = Unseen("the text does not show it")
 _DISTRIBUTIONS = (  # as os-release and lsb_release name them, and the id by which the matrix knows them
     *(
@@ -56,7 +56,7 @@ def facts_of(told: Told, name: str, matrix: Matrix) -> Facts:
         gpus=_gpus(told, matrix),
         toolkit=toolkit_of(told),
         configuration=configuration_of(told),
-        independent=independent_unseen(Unseen("they were not looked for")),
+        independent=independent_unseen(Unseen("not looked for")),
     )
     known = bare._replace(environments=_environments(told, bare, matrix))
     return known._replace(cudnn=cudnn_of(told, known, matrix))
@@ -68,7 +68,7 @@ def _only(told: Told, field: Field) -> Fact[str]:
     if not values:
         return _HIDDEN
     if len({one.value for one in values}) > 1:
-        return Unseen(f"the text names several: {', '.join(one.value for one in values[:4])}")
+        return Unseen(f"the text shows several: {', '.join(one.value for one in values[:4])}")
     return Seen(values[0].value, values[0].at)
 
 
@@ -198,7 +198,7 @@ def _parsed(fact: Fact[str], parse: Any) -> Any:
     try:
         return Seen(parse(fact.value.strip()), fact.how)
     except (GpudoctorError, ValueError):
-        return Unseen(f"{fact.value[:40]!r} is no version")
+        return Unseen(f"{fact.value[:40]!r} is not a version")
 
 
 def _gpus(told: Told, matrix: Matrix) -> Fact[tuple[Gpu, ...]]:
@@ -207,7 +207,7 @@ def _gpus(told: Told, matrix: Matrix) -> Fact[tuple[Gpu, ...]]:
     for one in told.of(Field.GPU):
         number, _, name = one.value.partition(" ")
         if _short(by_number.setdefault(int(number), _whole(name))) != _short(name):
-            return Unseen("the text names GPUs of several machines")
+            return Unseen("the text shows GPUs of several machines")
         lines.setdefault(int(number), one.at)
     known = {int(n): (text, one.at) for one in told.of(Field.CAPABILITY) for n, _, text in [one.value.partition(" ")]}
     if not by_number:
@@ -262,7 +262,7 @@ def _environments(told: Told, facts: Facts, matrix: Matrix) -> Fact[tuple[Enviro
                 kind="conda" if by_conda else "venv",
                 python=_part(python, number and number[0]),
                 sites=_HIDDEN,
-                distributions=Unseen("the text lists some of the packages only"),
+                distributions=Unseen("the text lists only some of the packages"),
                 frameworks=Seen(made, "the text"),
                 overlaps=_HIDDEN,
                 externally_managed=False,

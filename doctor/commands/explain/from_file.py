@@ -43,10 +43,10 @@ def report_of_file(source: str, rules: Rules, matrix: Matrix, started: float) ->
     if saved.report:
         return diagnose(Observation(_of_report(saved.report, source)), matrix, rules, started)
     if not saved.reading and not saved.text.strip():
-        raise BadRequest(f"{place}: it holds no text")
+        raise BadRequest(f"{place}: the file contains no text")
     shown = _of_text(saved, matrix, f"the machine of {place}")
     if not shown.is_known:
-        raise BadRequest(f"{place}: no report, dump or message in it is known")
+        raise BadRequest(f"{place}: it contains no report, dump or message that gpudoctor knows")
     return diagnose(shown.observation(rules), matrix, rules, started)
 
 

@@ -19,7 +19,7 @@ from doctor.model.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.rules.shared.cudnn_use import lacking
 
 _HIDDEN = Unseen("the text does not show it")
-_SEVERAL = Unseen("the text names several, which may be of several machines")
+_SEVERAL = Unseen("the text shows several, maybe of several machines")
 _MAYBE_MORE = Unseen("the text may not list all of them")
 _NVCC, _VARIABLES = "nvcc on PATH", ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 _SOMEWHERE = "the directory of nvcc"  # where the text names its release, and not its path

@@ -21,13 +21,13 @@ def text_to_post(reading: Reading) -> str:
     known = sum(len(family.signatures) for family in families().values())
     return "\n".join(
         (
-            "### What was printed, at the end",
+            "### Last lines of output",
             "```text",
             *last,
             "```",
-            "### On what",
+            "### Environment",
             *(machine or ["- (versions of the program, the driver and the system: `gpudoctor check --redact`)"]),
             "### Ruled out",
-            f"- gpudoctor {__version__}: none of its {known} messages of a broken GPU stack is in this text",
+            f"- gpudoctor {__version__}: this text has none of its {known} messages of a broken GPU stack",
         )
     )

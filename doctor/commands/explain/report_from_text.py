@@ -56,7 +56,7 @@ def causes_of_report(report: Report, reading: Reading) -> tuple[Cause, ...]:
     fails = isinstance(start, Unseen) and start.why_not is WhyNot.FAILS
     if errors or fails or not fine >= _JUDGED or not isinstance(report.facts.gpus, Seen):
         return found
-    says = "driver, GPU and framework fit together, as far as the text shows them"
+    says = "driver, GPU and framework fit together, as far as the text shows"
     return (*found, _plain(HEALTHY, _FITS, says, (), blames=False))
 
 
@@ -83,7 +83,7 @@ def _plain(code: str, confidence: float, says: str, matched: tuple[Matched, ...]
         summary=says,
         matched=matched,
         asks="",
-        source="the rules of gpudoctor check, asked of what the text shows",
+        source="the rules of gpudoctor check, applied to this text",
         blames_stack=blames,
     )
 

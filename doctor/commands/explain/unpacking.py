@@ -74,7 +74,7 @@ class Inflated:
 
     @property
     def why(self) -> str:
-        """Of itself, else of the stream that it lies in."""
+        """Of itself, else of the stream that it is in."""
         return self._why or getattr(self._stream, "why", "")
 
     def read(self, size: int = -1) -> bytes:
@@ -97,7 +97,7 @@ class Inflated:
             self._why, self._pieces = ENDS_EARLY if error.ends_early else DAMAGED, None
             return error.before
         except NoUnpacker as error:
-            raise BadRequest(f"it is packed in a way that is not read here ({error}): unpack it first") from error
+            raise BadRequest(f"its compression is not supported ({error}): unpack it first") from error
         self._room -= max(len(piece), _MEMBER_BYTES)
         if self._room < 0:
             raise BadRequest(f"it unpacks to more than {UNPACKED_BYTES >> 20} MiB")

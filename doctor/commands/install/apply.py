@@ -21,7 +21,7 @@ from installers.steps.pause import Pause
 from installers.steps.unless import Unless
 
 SCHEMA = "gpudoctor.applied/1"
-_UNKNOWN = 4  # exit status: nothing is wrong, but whether all is right cannot be told yet
+_UNKNOWN = 4  # exit status: nothing is wrong, but whether all is right is unknown yet
 
 
 def needing_root(prepared: Prepared) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def up_to_a_pause(plan: Plan) -> Plan:
     """What one call carries out: to where the plan waits for a person, and what must be true then."""
     for number, step in enumerate(plan.steps, 1):
         if isinstance(step, Pause):
-            check = Check("what comes after the restart goes on from there", step.expects, step.finds)
+            check = Check("after the reboot, the remaining steps continue", step.expects, step.finds)
             return plan._replace(steps=(*plan.steps[:number], check))
     return plan
 
@@ -50,15 +50,15 @@ def apply_plan(prepared: Prepared, means: ExecutionOptions, style: str, view: Te
     Raises BadOrder for another machine's plan, InstallError where nothing was changed.
     """
     if prepared.facts is None:
-        raise BadOrder("--apply changes this machine: leave --os, --arch and --distribution out")
+        raise BadOrder("--apply changes this machine: omit --os, --arch and --distribution")
     prepared = prepared._replace(plan=up_to_a_pause(prepared.plan))
     if needing_root(prepared) and not means.as_root:
-        raise BadOrder(f"root is needed for: {'; '.join(needing_root(prepared))}: run it as root, or say --sudo")
+        raise BadOrder(f"root is needed for: {'; '.join(needing_root(prepared))}: run as root, or add --sudo")
     doing = [one for one in prepared.plan.steps if not kind_of(one).is_left(one) and not isinstance(one, Unless)]
     if not doing:
         first = next(one for one in prepared.plan.steps if not isinstance(one, Unless))
         what = kind_of(first).title(first)
-        raise BadOrder(f"nothing of this can be carried out from here: {what}; without --apply all steps are shown")
+        raise BadOrder(f"gpudoctor cannot run these steps from here: {what}; to see all steps, omit --apply")
     applied = apply(prepared.plan, State(), means)
     verified = verify(prepared)
     status = _UNKNOWN if verified.waits else 0 if verified.is_good else 1
@@ -97,7 +97,7 @@ def _page(applied: Applied, verified: Verified, steps: tuple[Step, ...], view: T
 def _left(page: Page, step: Step) -> None:
     if not isinstance(step, Check):
         first, *rest = _text(step)
-        page.paragraph(f"Left for you: {first}", hang=2)
+        page.paragraph(f"To do by hand: {first}", hang=2)
         page.verbatim("\n".join(rest), indent=4)
 
 
@@ -109,12 +109,12 @@ def _text(step: Step) -> tuple[str, ...]:
 
 def _verdict(verified: Verified) -> str:
     if verified.waits:
-        return f"Done as far as it goes: {verified.waits}."
+        return f"Done up to this step: {verified.waits}."
     if verified.found is None and verified.wanted is not None:
-        text = "it is not found"
+        text = "it was not found"
         if isinstance(verified.wanted, (InstallCudnn, InstallToolkit)):
-            text = f"no {'cuDNN' if isinstance(verified.wanted, InstallCudnn) else 'such CUDA toolkit'} is found"
-        return f"Done, but {text} where it should be."
+            text = f"no {'cuDNN' if isinstance(verified.wanted, InstallCudnn) else 'such CUDA toolkit'} was found"
+        return f"Done, but {text} in the expected place."
     if verified.found is None:
-        return "Done." if verified.is_good else "Done, but this is still wrong:"
-    return f"Done: {described(verified.found)}, {'whole' if verified.is_good else 'with faults'}."
+        return "Done." if verified.is_good else "Done, but these errors remain:"
+    return f"Done: {described(verified.found)}, {'complete' if verified.is_good else 'with errors'}."

@@ -21,9 +21,7 @@ def loader(directory: str, name: str, conda: str = "", os_family: str = "", belo
     """Libraries: for every process, or for a conda environment; raises BadOrder, NoSuchName."""
     at = machine(os_family)
     if at.os_family not in {"linux", "windows"} or (at.os_family == "windows" and not conda):
-        raise BadOrder(
-            "only Linux has directories of a loader: elsewhere `gpudoctor install config path` is what counts"
-        )
+        raise BadOrder("only Linux has loader directories; on this system use `gpudoctor install config path`")
     if conda:
         variable = "LD_LIBRARY_PATH" if at.os_family == "linux" else "PATH"
         return _hooks(at, Found(variable, _directory(at, "LD_LIBRARY_PATH", directory)), conda, name)
@@ -43,9 +41,9 @@ def _hooks(at: Machine, found: Found, prefix: str, name: str) -> Prepared:
     """Raises BadOrder where the prefix is no conda environment."""
     prefix = prefix.replace("\\", "/").rstrip("/") if at.os_family == "windows" else prefix.rstrip("/")
     if not prefix or any(not one.isprintable() for one in prefix):
-        raise BadOrder(f"--conda {prefix!r} is no directory: the prefix of the environment, such as $CONDA_PREFIX")
+        raise BadOrder(f"--conda {prefix!r} is not a directory: give the environment's prefix, such as $CONDA_PREFIX")
     if at.lacks(f"{prefix}/conda-meta"):
-        raise BadOrder(f"{prefix} is no conda environment: it has no conda-meta")
+        raise BadOrder(f"{prefix} is not a conda environment: it has no conda-meta")
     # Two hooks of one name in one environment, for PATH and for libraries, would be one file.
     name = f"{_file_name(name)}-{'path' if found.variable == 'PATH' else 'libraries'}"
     return prepared(at, hooks_plan(found, prefix, name, windows=at.os_family == "windows"))
@@ -53,7 +51,7 @@ def _hooks(at: Machine, found: Found, prefix: str, name: str) -> Prepared:
 
 def _file_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise BadOrder(f"--name {name!r} is no name of a file: letters, digits, '.', '_' and '-'")
+        raise BadOrder(f"--name {name!r} is not a valid file name: use letters, digits, '.', '_' and '-'")
     return name
 
 
@@ -62,11 +60,11 @@ def _directory(at: Machine, variable: str, directory: str) -> str:
     family = "windows" if at.os_family == "windows" else "linux"
     directory = directory or _USUAL.get((variable, family), "")
     if not directory:
-        raise BadOrder("say which directory: on Windows every release of CUDA has its own")
+        raise BadOrder("give the directory: on Windows each CUDA version has its own")
     whole = re.match(r"[A-Za-z]:[\\/]", directory) if family == "windows" else directory.startswith("/")
     if not whole or set(directory) & set(_MEANT_OTHERWISE[family]):
-        raise BadOrder(f"{directory!r} is no directory that can be listed: whole, without blanks and signs such as ':'")
+        raise BadOrder(f"{directory!r} cannot be a list entry: give an absolute path without blanks and ':'")
     directory = directory.replace("/", "\\").rstrip("\\") if family == "windows" else directory.rstrip("/") or "/"
     if at.lacks(directory):
-        raise BadOrder(f"{directory} is not there")
+        raise BadOrder(f"{directory} does not exist")
     return directory

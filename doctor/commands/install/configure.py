@@ -27,14 +27,14 @@ _GPUARRAY_IS_A_PREVIEW = "<0.9"
 _OLD_BACK_END_IS_GONE = ">=0.10.0b1"
 _DEVICE = re.compile(r"(?P<kind>gpu|cuda|)(?P<number>\d*)|cpu")
 _SLOW_MODES = {
-    "DebugMode": "it computes every value several times over, to find faults",
-    "DEBUG_MODE": "it computes every value several times over, to find faults",
-    "FAST_COMPILE": "it leaves out most optimisations",
-    "NanGuardMode": "it looks at every value for NaN",
+    "DebugMode": "it computes every value several times, to find errors",
+    "DEBUG_MODE": "it computes every value several times, to find errors",
+    "FAST_COMPILE": "it skips most optimisations",
+    "NanGuardMode": "it checks every value for NaN",
 }
 _IDLE_POOL = ByHand(
-    "take cnmem under [lib] out of the file",
-    "it does nothing with this back end: --cnmem SHARE sets [gpuarray] preallocate in its place",
+    "delete `cnmem` from [lib] in the file",
+    "this back end ignores it: --cnmem SHARE sets [gpuarray] preallocate instead",
 )
 
 
@@ -85,10 +85,10 @@ def keras(back_end: str, os_family: str = "") -> Prepared:
     try:
         text = at.text_of(path)
         if "\ufffd" in text:  # `read_text` puts it in place of what is no UTF-8: that would be lost
-            raise BadOrder(f"{path} is no UTF-8 text and is left as it is")
+            raise BadOrder(f"{path} is not UTF-8 text and is not changed")
         plan = keras_plan(path, text, back_end)
     except (ValueError, RecursionError) as error:
-        raise BadOrder(f"{path} is no valid JSON and is left as it is: {error}") from error
+        raise BadOrder(f"{path} is not valid JSON and is not changed: {error}") from error
     own = at.variable("KERAS_BACKEND")
     return prepared(at, plan, (overridden("KERAS_BACKEND", own, path),) if own not in {"", back_end} else ())
 
@@ -115,7 +115,7 @@ def _theano_file(at: Machine) -> tuple[str, tuple[Setting, ...]]:
 
 def _is_option(setting: Setting) -> bool:
     return not setting.name.startswith("[") and setting.problem not in {
-        "stands above the first [section]",
+        "is above the first [section]",
         "has no value",
     }
 
@@ -128,7 +128,7 @@ def _line(setting: Setting) -> Line:
 
 
 def _by_hand(settings: tuple[Setting, ...], path: str) -> tuple[ByHand, ...]:
-    """What no edit of single lines mends."""
+    """What no edit of single lines fixes."""
     faults = [one for one in settings if not _is_option(one)]
     return tuple(ByHand(f"correct {path}: {one.name}: {one.problem}", one.source) for one in faults)
 
@@ -143,7 +143,7 @@ def _flags_that_win(plan: Plan, at: Machine) -> tuple[ByHand, ...]:
     }
     flags = [one for one in at.settings() if one.at is None]
     return tuple(
-        ByHand(f"take {one.name}={one.value} out of THEANO_FLAGS", "it wins over every file")
+        ByHand(f"delete {one.name}={one.value} from THEANO_FLAGS", "it overrides every file")
         for one in flags
         if mine.get(one.name, one.value) != one.value
     )
@@ -165,7 +165,7 @@ def _back_end(version: str, device: str, matrix: Matrix) -> str:
     if not version:
         return "cuda"
     if not matrix.framework_rows("theano", version):
-        raise BadOrder(f"no Theano {version} is known: --theano takes a release such as 1.0.5")
+        raise BadOrder(f"Theano {version} is unknown: give --theano a version such as 1.0.5")
     asks_for_old = device.startswith("gpu") and not accepts(_OLD_BACK_END_IS_GONE, version)
     return "gpu" if asks_for_old or accepts(_GPUARRAY_IS_A_PREVIEW, version) else "cuda"
 
@@ -179,9 +179,11 @@ def _flags(flags: str, version: str) -> str:
     flags = _one_line("--nvcc-flags", flags)
     for word in flags.split():
         if not word.startswith("-"):
-            raise BadOrder(f"--nvcc-flags: Theano stops at {word!r}: an option and its value are one word, -arch=sm_30")
+            raise BadOrder(
+                f"--nvcc-flags: Theano stops at {word!r}: write an option and its value as one word, -arch=sm_30"
+            )
     if flags and _is_gpuarray_only(version):
-        raise BadOrder("--nvcc-flags: Theano calls nvcc up to 0.9 only; --theano 0.9.0 says that it is such a release")
+        raise BadOrder("--nvcc-flags: Theano calls nvcc only up to version 0.9; for such a version add --theano 0.9.0")
     return flags
 
 
@@ -190,19 +192,19 @@ def _modes(at: Machine) -> Iterator[ByHand]:
     modes = [one for one in at.settings() if one.name == "mode"]
     for one in modes[-1:]:
         if one.value in _SLOW_MODES:
-            yield ByHand(f"take mode={one.value} out of {one.source} for real work", _SLOW_MODES[one.value])
+            yield ByHand(f"for real work, delete mode={one.value} from {one.source}", _SLOW_MODES[one.value])
 
 
 def _device(asked: str, held: str, back_end: str) -> str:
     """With the number of the one that is set now, where no other is asked for; raises BadOrder."""
     match = _DEVICE.fullmatch(asked or held)
     if asked and match is None:
-        raise BadOrder(f"--device {asked!r} is no device: {back_end}, {back_end}0, 0 or cpu")
+        raise BadOrder(f"--device {asked!r} is not a device: {back_end}, {back_end}0, 0 or cpu")
     if asked == "cpu":
         return asked
     kind, number = (match["kind"], match["number"]) if match else ("", "")
     if asked and kind not in {"", back_end}:
-        raise BadOrder(f"--device {asked} is of the other back end: this Theano's is {back_end}{number or ''}")
+        raise BadOrder(f"--device {asked} belongs to the other back end; this Theano uses {back_end}{number or ''}")
     return f"{back_end}{number or ''}"
 
 
@@ -212,7 +214,7 @@ def _pool(cnmem: str) -> str:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise BadOrder(f"--cnmem {cnmem!r} is no share of the memory: 0 is off, 1 all, 0.8 four fifths")
+        raise BadOrder(f"--cnmem {cnmem!r} is not a share of the memory: 0 is off, 1 is all, 0.8 is 80%")
     return f"{share:g}" if cnmem else ""
 
 
@@ -234,5 +236,5 @@ def _cudnn_paths(home: str, version: str, held: frozenset[str], *, windows: bool
 
 def _one_line(option: str, text: str) -> str:
     if any(not one.isprintable() for one in text):
-        raise BadOrder(f"{option} takes one line of text")
+        raise BadOrder(f"{option} needs one line of text")
     return text.strip()

@@ -31,7 +31,7 @@ _FAULTS = ("driver-does-not-support-gpu", "driver-library-mismatch", "no-kernel-
 class WrongDriver(GpudoctorError):
     """A driver that this machine's GPU does not run with."""
 
-    hint = "Leave the version and --module out: the GPU decides then."
+    hint = "Omit the version and --module: then the GPU decides."
 
 
 class DriverOrder(NamedTuple):
@@ -91,7 +91,7 @@ def driver_for(need: InstallDriver, target: Target, facts: Facts | None, matrix:
     if not any(isinstance(step, Command) and not step.place for step in plan.steps):
         return plan
     steps = _with_a_key(plan.steps, target, facts, matrix)
-    why = "after the restart the driver must run"
+    why = "verify: the driver runs after the reboot"
     return plan._replace(steps=(*steps, Check(why, _FAULTS, need._replace(flavour=""))))
 
 
@@ -99,9 +99,9 @@ def _require_driven(version: str, rows: tuple[GenerationRow, ...], target: Targe
     branch = matrix.branch(driver_named(version, matrix), target.os_family).branch  # on Windows 573 is of 570
     for row in rows:
         if row.driver_dropped and row.driver_last and branch > row.driver_last:
-            raise WrongDriver(f"driver {version} does not drive {row.name}: {row.driver_last} is the last branch")
+            raise WrongDriver(f"driver {version} does not support {row.name}: {row.driver_last} is the last branch")
         if branch < (first := _first_branch(row, target, matrix)):
-            raise WrongDriver(f"driver {version} does not drive {row.name}: {first} is the first branch")
+            raise WrongDriver(f"driver {version} does not support {row.name}: {first} is the first branch")
 
 
 def _ended_before(branch: int, target: Target, matrix: Matrix) -> bool:
@@ -125,7 +125,7 @@ def flavour_for(module: str, rows: tuple[GenerationRow, ...]) -> str:
     only = next((row.name for row in rows if row.open_module == "only"), "")
     never = next((row.name for row in rows if row.open_module == "no"), "")
     if module == "proprietary" and only:
-        raise WrongDriver(f"{only} runs with the open kernel module only")
+        raise WrongDriver(f"{only} runs only with the open kernel module")
     if module == "open" and never:
         raise WrongDriver(f"{never} does not run with the open kernel module")
     return module or (OPEN if only else PROPRIETARY if never else "")
@@ -137,7 +137,7 @@ def _with_a_key(steps: tuple[Step, ...], target: Target, facts: Facts | None, ma
         return (*steps[:-1], *_if_secure_boot(steps, target, matrix), steps[-1])
     if facts is None or not value_or(facts.system.secure_boot, False):
         return steps
-    note = Note("Secure Boot is on: the kernel loads a module that DKMS built only once its key is enrolled")
+    note = Note("Secure Boot is on: the kernel loads a DKMS module only after its key is enrolled")
     enrol = plan_for(SignKernelModule(), target, matrix).steps
     return (*steps[:-1], note, *enrol)
 
@@ -149,6 +149,6 @@ def _if_secure_boot(steps: tuple[Step, ...], target: Target, matrix: Matrix) -> 
     source = "kmp" if manager_of(target) == "zypper" else "dkms"
     enrol = plan_for(SignKernelModule("", source), target, matrix)
     typed = commands(enrol._replace(steps=tuple(step for step in enrol.steps if isinstance(step, Command))), target)
-    text = 'Only with Secure Boot (`mokutil --sb-state` says "enabled"): enrol the key that signs the module'
-    why = 'choose a password; after the reboot choose "Enroll MOK" in the blue "MOK management" screen, and repeat it'
+    text = 'Only with Secure Boot (`mokutil --sb-state` prints "enabled"): enrol the key that signs the module'
+    why = 'choose a password; after the reboot choose "Enroll MOK" in the blue screen, and enter it again'
     return (ByHand("\n".join((text, *typed)), why),) if typed else ()

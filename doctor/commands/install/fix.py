@@ -42,7 +42,7 @@ _YES, _NO, _QUIT = "y", "n", "q"
 
 
 class CannotMend(GpudoctorError):
-    """`--fix` was said together with what it cannot mend, or where nobody can be asked."""
+    """`--fix` was said together with what it cannot fix, or where nobody can be asked."""
 
 
 class Talk(NamedTuple):
@@ -54,7 +54,7 @@ class Talk(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """One way to mend a finding, and who does which steps of it."""
+    """One way to fix a finding, and who does which steps of it."""
 
     summary: str
     steps: tuple[Step, ...]
@@ -98,11 +98,11 @@ def fix(
 
 def _allowed(subject: CheckSubject, options: ReportOptions, talk: Talk | None) -> Talk:
     if subject.source is not None:
-        raise CannotMend("--fix changes this machine; --from shows another one")
+        raise CannotMend("--fix changes this machine, but --from reads another one")
     usual = ReportOptions()
     for name in ("root", "image", "dockerfile", "lock"):
         if getattr(subject, name) is not None:
-            raise CannotMend(f"--fix changes the machine that it runs on: leave --{name} out")
+            raise CannotMend(f"--fix changes this machine: omit --{name}")
     others = {
         "--framework": bool(subject.frameworks),
         "--list": options.list_rules,
@@ -112,7 +112,7 @@ def _allowed(subject: CheckSubject, options: ReportOptions, talk: Talk | None) -
     }
     said = [name for name, is_said in others.items() if is_said]
     if said:
-        raise CannotMend(f"--fix prints its own report: leave {', '.join(said)} out")
+        raise CannotMend(f"--fix prints its own report: omit {', '.join(said)}")
     if talk is None:
         raise CannotMend("--fix asks before each change: run it in a terminal, or add --yes")
     return talk
@@ -199,7 +199,7 @@ def _choice(offers: tuple[Offer, ...], talk: Talk) -> Offer | str:
     usual, *others = able
     first = offers[usual - 1].first
     last = len(tuple(number for number, step in numbered(shown_steps(first)) if number))
-    before = f"Do step {last if last == 1 else f'1 to {last}'} yourself first. " if first else ""
+    before = f"First do step {last if last == 1 else f'1 to {last}'} yourself. " if first else ""
     question = f"{before}Apply it?" if len(offers) == 1 else f"{before}Apply way {usual}?"
     more = "".join(f", {one} = way {one}" for one in others)
     while True:
@@ -209,7 +209,7 @@ def _choice(offers: tuple[Offer, ...], talk: Talk) -> Offer | str:
             return offers[int(number) - 1]
         if answer[0] in {_NO, _QUIT}:
             return answer[0]
-        talk.tell(f"{answer!r} is not an answer: type y, n or q.\n")
+        talk.tell(f"{answer!r} is not a valid answer: type y, n or q.\n")
 
 
 def _carried_out(offer: Offer, setting: Setting) -> bool:
@@ -220,7 +220,7 @@ def _carried_out(offer: Offer, setting: Setting) -> bool:
     if as_root and not means.as_root:
         question = f"These need root: {'; '.join(as_root)}. Run them with sudo? [y/N] "
         if not setting.talk.agrees and setting.talk.ask(question).strip().lower() not in {"y", "yes"}:
-            setting.talk.tell("Not changed: run these commands yourself, or run gpudoctor as root.\n")
+            setting.talk.tell("Nothing was changed: run these commands yourself, or run gpudoctor as root.\n")
             return False
         means = means._replace(as_root=("sudo",))
     try:
@@ -266,11 +266,11 @@ def _left(offer: Offer, applied: Applied, view: TextStyle) -> str:
         if id(step) in done or not number or isinstance(step, Check):
             continue
         if isinstance(step, (RemoveFromPath, SetVariable, UnsetVariable)):
-            page.paragraph("In this shell, type this too (new shells do not need it):")
+            page.paragraph("In this shell, also run this (new shells do not need it):")
             for line in step_lines(step, offer.target):
                 page.verbatim(line, indent=4)
         else:
-            page.paragraph(f"Left for you: step {number}", hang=2)
+            page.paragraph(f"To do by hand: step {number}", hang=2)
     if way_back(applied.id, offer.carried):
         page.paragraph(way_back(applied.id, offer.carried))
     return page.text().lstrip("\n")
@@ -280,16 +280,16 @@ def _outcome(finding: Finding, report: Report, view: TextStyle) -> str:
     page = Page(view)
     same = next((one for one in report.findings if (one.code, one.subject) == (finding.code, finding.subject)), None)
     if same is None and _is_open(finding, report):
-        page.paragraph(f"Looked again: {finding.code} can no longer be judged.", colour="yellow")
+        page.paragraph(f"Checked again: {finding.code} is unknown now.", colour="yellow")
     elif same is None:
-        page.paragraph(f"Looked again: {finding.code} is gone.", colour="green")
+        page.paragraph(f"Checked again: {finding.code} is fixed.", colour="green")
     else:
-        page.paragraph(f"Looked again: {finding.code} is still there: {same.summary}", colour="red", hang=2)
+        page.paragraph(f"Checked again: {finding.code} remains: {same.summary}", colour="red", hang=2)
     return page.text()
 
 
 def _is_open(finding: Finding, report: Report) -> bool:
-    """Whether the rule now answers UNKNOWN, which is no proof of anything mended."""
+    """Whether the rule now answers UNKNOWN, which is no proof of anything fixed."""
     subjects = {finding.subject, report.facts.machine.label}
     return any(
         one.kind is Status.UNKNOWN and one.code == finding.code and one.subject in subjects for one in report.answers

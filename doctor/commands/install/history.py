@@ -38,21 +38,21 @@ def _lines(run: Entry) -> tuple[str, ...]:
     if run.state == "damaged":
         return (
             f"{run.id}  {run.state}  {run.summary}",
-            f"    what it replaced: {State().path('journal', run.id)}/backup",
+            f"    replaced files: {State().path('journal', run.id)}/backup",
         )
     first = f"{run.id}  {run.state.ljust(6)}  {run.summary} ({', '.join(counts)})"
-    back = (f"    take it back: gpudoctor install rollback {run.id}",) if run.state == "killed" else ()
+    back = (f"to undo it: gpudoctor install rollback {run.id}",) if run.state == "killed" else ()
     return (first, *back, *map(_of_kept, run.kept), *(line for one in run.commands for line in _of_command(one)))
 
 
 def _of_kept(kept: tuple[str, str]) -> str:
     path, original = kept
-    return f"    left as it is: {path}" + (f"; its original is {original}" if original else "")
+    return f"   not changed: {path}" + (f"; its original is {original}" if original else "")
 
 
 def told_of_killed(undone: Undone) -> tuple[str, ...]:
     """What became of a run that had been killed, for the run after it to say."""
-    what = "is taken back as far as it goes" if undone.left else "is taken back"
+    what = "was undone as far as possible" if undone.left else "was undone"
     lines = [f"An earlier run that was killed {what}: {undone.id}, {undone.summary}"]
     return tuple(filter(None, (*lines, *_left_alone(undone), stay_done(undone.commands))))
 
@@ -61,8 +61,8 @@ def _left_alone(undone: Undone) -> tuple[str, ...]:
     """Each path that is not as before, and where its original lies."""
     originals = dict(undone.kept)
     return tuple(
-        f"left as it is, since it was changed after the run: {path}"
-        + (f" (what the run replaced is {originals[path]})" if originals.get(path) else "")
+        f"not changed, because it was edited after the run: {path}"
+        + (f" (the replaced file is {originals[path]})" if originals.get(path) else "")
         for path in undone.left
     )
 
@@ -72,10 +72,10 @@ def pruned(ask: Callable[[str], bool]) -> str:
     state = State()
     runs = prunable(state)
     stay = [one for one in history(state) if one.id not in {run.id for run in runs}]
-    note = f"; {_counted(len(stay), 'run')} that are not whole or keep somebody's originals stay" if stay else ""
+    note = f"; {_counted(len(stay), 'run')} that are incomplete or contain original files stay" if stay else ""
     if not runs:
         return f"nothing to prune{note}\n"
-    if not ask(f"Remove the records and backups of {_counted(len(runs), 'run')}? They cannot be taken back then."):
+    if not ask(f"Remove the records and backups of {_counted(len(runs), 'run')}? You cannot undo them after that."):
         return "nothing was removed\n"
     prune(state, runs)
     return f"removed: {_counted(len(runs), 'run')}{note}\n"
@@ -86,12 +86,12 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _of_command(one: Ran) -> tuple[str, ...]:
-    state = "taken back" if one.reversed else "ran" if one.ended else "failed or was killed"
+    state = "undone" if one.reversed else "ran" if one.ended else "failed or was killed"
     lines = [f"    {state}: {shlex.join(one.argv)}"]
     if one.reversed:
         return tuple(lines)
     if one.inverse is None:
-        return (*lines, "      nobody knows what takes it back")
+        return (*lines, "      unknown how to undo it")
     lines += [f"      back: {to_type(argv, needs_root=one.needs_root)}" for argv in one.inverse.commands]
     return (*lines, *([f"      note: {one.inverse.left}"] if one.inverse.left else []))
 
@@ -99,7 +99,7 @@ def _of_command(one: Ran) -> tuple[str, ...]:
 def way_back(run: str, steps: Iterable[Step]) -> str:
     """What to type to take a run back, "" where nothing does: --commands where it ran some that can be taken back."""
     ways = {kind_of(step).taken_back(step) for step in steps} - {""}
-    return f"To take it back: gpudoctor install rollback {run}{' --commands' * (COMMANDS in ways)}" if ways else ""
+    return f"To undo: gpudoctor install rollback {run}{' --commands' * (COMMANDS in ways)}" if ways else ""
 
 
 def to_reverse(run: str) -> tuple[str, ...]:
@@ -127,12 +127,12 @@ def taken_back(run: str, *, commands: bool = False, as_root: tuple[str, ...] = (
 def _told(undone: Undone) -> str:
     if undone.killed:
         lines = [line for one in (undone, *undone.also) for line in told_of_killed(one)]
-        return "".join(f"{line}\n" for line in (*lines, "No other run was taken back: say which, if one is meant."))
+        return "".join(f"{line}\n" for line in (*lines, "No other run was undone. To undo one, give its number."))
     back = sum(one.reversed for one in undone.commands)
     done = f"{_counted(undone.restored, 'file')} as before" if undone.restored or not back else ""
     reversed_ = f"{_counted(back, 'command')} reversed" if back else ""
-    lines = [f"taken back: {undone.summary} ({', '.join(filter(None, (done, reversed_)))})", *_left_alone(undone)]
+    lines = [f"undone: {undone.summary} ({', '.join(filter(None, (done, reversed_)))})", *_left_alone(undone)]
     inverses = [one.inverse for one in undone.commands if one.reversed and one.inverse]
     lines += [f"note: {inverse.left}" for inverse in inverses if inverse.left]
     stays = stay_done(undone.commands)
-    return "".join(f"{line}\n" for line in (*lines, *([f"not taken back: {stays}"] if stays else [])))
+    return "".join(f"{line}\n" for line in (*lines, *([f"not undone: {stays}"] if stays else [])))

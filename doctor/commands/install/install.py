@@ -32,19 +32,22 @@ from doctor.prescribe.target import target_of
 from doctor.rules.shared.cudnn_use import built_for, right_copy
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import FRAMEWORKS
+from installers.bundle import from_directory
 from installers.choose import methods_for, plan_for
-from installers.cuda_order import CudaOrder
+from installers.cuda_order import CudaOrder, cuda_of
+from installers.effect import ToolkitInstalled
 from installers.errors import nearest
 from installers.method import ARCHIVE, COMPONENTS, PREFIX, Method
 from installers.methods.cudnn_archive import NoSuchArchive, Order, archive_plan
 from installers.methods.wheel import interpreter
-from installers.mirrors import from_directory, from_mirror
+from installers.mirrors import from_mirror
+from installers.nvcc_host import accepted_compiler
 from installers.own_directory import nvcc_on_path
 from installers.packages import DISTRIBUTIONS, PACKAGE_MANAGERS, manager_of
 from installers.plan import Plan, Target
 from installers.render import commands, for_administrators, kept_first, told_lines, undone_by
 from installers.render.parts import numbered
-from installers.requirement import spoken
+from installers.requirement import spoken, wanted_version
 from installers.step import Step, kind_of
 from installers.steps.add_to_path import AddToPath
 from installers.steps.check import Check
@@ -150,7 +153,7 @@ def need_cuda_here(os_family: str, matrix: Matrix) -> None:
     """Raise BadOrder on a system that there is no CUDA for."""
     row = absent("", "", TargetMachine(os_family=os_family, arch=""), matrix)
     if row:
-        raise BadOrder(f"{row.summary}: --os linux or --os windows makes a plan for another machine")
+        raise BadOrder(f"{row.summary}: for another machine, use --os linux or --os windows")
 
 
 def _need_64_bits(asked: InstallOrder, target: Target, facts: Facts) -> None:
@@ -164,7 +167,7 @@ def _need_64_bits(asked: InstallOrder, target: Target, facts: Facts) -> None:
     short = {one.interpreter for one in value_or(facts.environments, ()) if value_or(one.machine, "") == "i386"}
     if is_for_python and not asked.any_name and target.python in short:
         raise BadOrder(
-            f"{target.python} is a Python of 32 bits, and no wheel with CUDA is for one: --python names one of 64 bits"
+            f"{target.python} is a 32-bit Python, and CUDA wheels need a 64-bit Python: give one with --python"
         )
 
 
@@ -211,13 +214,13 @@ def _checked(asked: InstallOrder) -> InstallOrder:
     if asked.method:
         _require_method(asked)
     if asked.prefix and asked.home:
-        raise BadOrder("--prefix is a directory of its own and --cuda-home one of CUDA's: say one of them")
+        raise BadOrder("use only one of --prefix (a new directory) and --cuda-home (a CUDA directory)")
     if asked.cuda and "." in asked.cuda:
         CudaVersion.parse(asked.cuda)
     elif asked.cuda and not re.fullmatch(r"[0-9]+", asked.cuda):
         raise BadOrder(f"{asked.cuda!r} is not a CUDA version such as 12.8")
     if asked.script and asked.style != "text":
-        raise BadOrder("--script prints a script: leave --format out")
+        raise BadOrder("--script prints a script: omit --format")
     paths = {
         "prefix": asked.prefix,
         "cuda-home": asked.home,
@@ -227,10 +230,10 @@ def _checked(asked: InstallOrder) -> InstallOrder:
     }
     for name, said in paths.items():
         if not said.isprintable():
-            raise BadOrder(f"--{name} {said!r} has signs in it that cannot be printed: no path has")
+            raise BadOrder(f"--{name} {said!r} contains characters that cannot be printed")
     digest = asked.sha256.lower()
     if digest and (len(digest) != 64 or set(digest) - set("0123456789abcdef")):
-        raise BadOrder("--sha256 takes the 64 hexadecimal digits that `sha256sum FILE` prints")
+        raise BadOrder("--sha256 needs the 64 hexadecimal digits of `sha256sum FILE`")
     source = _absolute(asked.source, asked.os_family)
     prefix, home = (_absolute(one, asked.os_family) for one in (asked.prefix, asked.home))
     archive = _absolute(asked.archive, asked.os_family)  # a script works from any directory
@@ -243,19 +246,19 @@ def _method_name(asked: InstallOrder) -> str:
 
 
 def _require_method(asked: InstallOrder) -> Method:
-    """The method of that name, which takes all that is said; raises BadOrder, NoSuchName."""
+    """The method of that name, which takes all that is shown; raises BadOrder, NoSuchName."""
     known = methods_for(asked.product)
     if not known:
-        raise BadOrder(f"{asked.product} is installed in one way only: leave --method out")
+        raise BadOrder(f"{asked.product} has only one installation method: omit --method")
     method = known[one_of("method", asked.method, known)]
     for option, is_said in ((ARCHIVE, asked.archive), (PREFIX, asked.prefix), (COMPONENTS, asked.components)):
         if is_said and option not in method.options:
-            raise BadOrder(f"--method {asked.method} takes no --{option}: leave it out")
+            raise BadOrder(f"--method {asked.method} has no option --{option}: omit it")
     return method
 
 
 def _absolute(directory: str, os_family: str) -> str:
-    """Another machine's directory is taken as it is said."""
+    """Another machine's directory is taken as it is shown."""
     return os.path.abspath(os.path.expanduser(directory)) if directory and not os_family else directory
 
 
@@ -264,7 +267,7 @@ def _elsewhere(asked: InstallOrder) -> Target:
     family = "linux" if wsl else asked.os_family or "linux"
     arch = asked.arch or "x86_64"
     if family == "windows" and arch != "x86_64":
-        raise BadOrder(f"NVIDIA has nothing for Windows on {arch} that is known here: x86_64 only")
+        raise BadOrder(f"for Windows, gpudoctor knows only x86_64, not {arch}")
     name, version = _distribution(asked.distribution or ("ubuntu" if wsl else ""), family)  # what WSL installs
     return Target(
         os_family=family,
@@ -285,7 +288,7 @@ def _distribution(said: str, os_family: str) -> tuple[str, str]:
         return "", ""
     name, version = distribution_of(said)
     if os_family != "linux" or not name:
-        raise BadOrder(f"{said!r} is no Linux distribution such as ubuntu-24.04 or rocky-9")
+        raise BadOrder(f"{said!r} is not a Linux distribution such as ubuntu-24.04 or rocky-9")
     return one_of("distribution", name, DISTRIBUTIONS), version
 
 
@@ -295,7 +298,7 @@ def _interpreter(facts: Facts) -> str:
 
 def _plan(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Plan:
     if asked.mirror and asked.source:
-        raise BadOrder("--mirror is an address and --bundle a directory: give one of them")
+        raise BadOrder("give only one of --mirror (an address) and --bundle (a directory)")
     plan = _plan_of(asked, target, facts, matrix)
     if asked.mirror:
         return from_mirror(plan, asked.mirror)
@@ -306,7 +309,7 @@ def _plan_of(asked: InstallOrder, target: Target, facts: Facts | None, matrix: M
     if asked.product == "cudnn":
         return _cudnn(asked, target, facts, matrix)
     if asked.product == "cuda":
-        return _cuda(asked, target, facts, matrix)
+        return _with_compiler(_cuda(asked, target, facts, matrix), target, matrix)
     if asked.product == "driver":
         return driver_plan(DriverOrder(asked.version, asked.module, asked.gpus), target, facts, matrix)
     order = PackageOrder(asked.product, asked.version, asked.cuda, asked.any_name)
@@ -321,7 +324,7 @@ def _cuda(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Matr
             _need_no_other(asked, facts)
         home, parts = asked.prefix or asked.home, tuple(filter(None, asked.components.split(",")))
         if asked.components and not parts:
-            raise BadOrder("--components names some, as in cudart,nvcc")
+            raise BadOrder("--components needs names, as in cudart,nvcc")
         version = asked.version or _newest_for(target)
         order = CudaOrder(
             version=version,
@@ -349,8 +352,18 @@ def _with_path(plan: Plan, home: str, target: Target) -> Plan:
     """With the line by which nvcc is found, before the check; a conda environment has its own."""
     if target.environment_kind == "conda" or not any(isinstance(step, Command) for step in plan.steps):
         return plan
+    return _before_check(plan, nvcc_on_path(home))
+
+
+def _before_check(plan: Plan, *steps: Step) -> Plan:
     at = next((at for at, step in enumerate(plan.steps) if isinstance(step, Check)), len(plan.steps))
-    return plan._replace(steps=(*plan.steps[:at], nvcc_on_path(home), *plan.steps[at:]))
+    return plan._replace(steps=(*plan.steps[:at], *steps, *plan.steps[at:]))
+
+
+def _with_compiler(plan: Plan, target: Target, matrix: Matrix) -> Plan:
+    """With a word on the compiler that nvcc calls, where a whole toolkit comes."""
+    cudas = [wanted_version(one.spec) for one in plan.effects or () if isinstance(one, ToolkitInstalled)]
+    return _before_check(plan, *accepted_compiler(cuda_of(cudas[0]), target, matrix)) if cudas and cudas[0] else plan
 
 
 def _minor(version: str, matrix: Matrix) -> str:
@@ -363,15 +376,15 @@ def _with_a_way(asked: InstallOrder, target: Target) -> InstallOrder:
     if not asked.method and (asked.prefix or asked.components):
         return asked._replace(method=_ARCHIVE)
     if asked.archive and not asked.method:
-        raise BadOrder("say what the file is: --method runfile, exe or local")
+        raise BadOrder("give the kind of the file: --method runfile, exe or local")
     for name in _require_method(asked).names if asked.method else ():
         if name.method == asked.method and name.os_family not in {"", target.os_family}:
-            raise BadOrder(f"{asked.method} is for {name.os_family}, and this plan for {target.os_family}")
+            raise BadOrder(f"{asked.method} is for {name.os_family}, but this plan is for {target.os_family}")
     return asked
 
 
 def _newest_for(target: Target) -> str:
-    """The newest CUDA major that the driver runs; "" where nobody knows, and the order must say it."""
+    """The newest CUDA major that the driver runs; "" where unknown, and the order must say it."""
     return str(target.cuda_major) if target.cuda_major else ""
 
 
@@ -382,7 +395,7 @@ def _need_no_other(asked: InstallOrder, facts: Facts) -> None:
         cuda = value_or(one.cuda, None)
         inside = home in {one.path, *one.links}
         if home and inside and cuda and not f"{asked.version}.".startswith(f"{cuda}."):
-            raise BadOrder(f"{one.path} holds CUDA {cuda}: name another directory for CUDA {asked.version}")
+            raise BadOrder(f"{one.path} contains CUDA {cuda}: give another directory for CUDA {asked.version}")
 
 
 def _and_looked_for(plan: Plan, need: Need) -> Plan:
@@ -391,7 +404,7 @@ def _and_looked_for(plan: Plan, need: Need) -> Plan:
         return plan
     shown = as_json(need)
     name = {"cuda": "CUDA", "cudnn": "cuDNN"}.get(shown.product, shown.product)
-    why = f"{name}{spoken(shown.spec)} must be found, and nothing wrong with it"
+    why = f"{name}{spoken(shown.spec)} expected: found, without errors"
     return plan._replace(steps=(*plan.steps, Check(why, (), need)))
 
 
@@ -399,7 +412,7 @@ def _by_method(asked: InstallOrder, need: Need, target: Target, matrix: Matrix) 
     if not asked.method:
         return plan_for(need, target, matrix)
     if asked.method == "conda" and target.environment_kind not in {"", "conda"}:
-        raise BadOrder(f"{target.prefix} is no conda environment: --python names the interpreter of one")
+        raise BadOrder(f"{target.prefix} is not a conda environment: give its interpreter with --python")
     return _require_method(asked).plan(need, target, matrix)
 
 
@@ -426,7 +439,7 @@ def _cudnn(asked: InstallOrder, target: Target, facts: Facts | None, matrix: Mat
     except NoSuchArchive as error:
         if said == asked.cuda:
             raise
-        raise BadOrder(f"{error} (CUDA {asked.cuda} is what {home} holds: --cuda-version says another)") from error
+        raise BadOrder(f"{error} ({home} contains CUDA {asked.cuda}; for another one, use --cuda-version)") from error
     if home.startswith(f"{_USUAL}-") and not said_home and facts is not None:
         plan = _with_a_note(plan, home, facts)
     is_usual = not (asked.method or said_home or asked.prefix or asked.archive)
@@ -444,7 +457,7 @@ def _or_by_packages(plan: Plan, asked: InstallOrder, target: Target, matrix: Mat
         return plan
     words = ("gpudoctor", "install", "cudnn", asked.version, *(("--cuda-version", asked.cuda) if asked.cuda else ()))
     where = ("--distribution", asked.distribution) if asked.distribution else ()
-    note = Note(f"it also comes as a package: {' '.join((*words, *where, '--method', 'packages'))}")
+    note = Note(f"also available as a package: {' '.join((*words, *where, '--method', 'packages'))}")
     return plan._replace(steps=(*plan.steps, note))
 
 
@@ -454,7 +467,9 @@ def _with_a_note(plan: Plan, home: str, facts: Facts) -> Plan:
     if there is None or there.path == home:
         return plan
     what = f"CUDA {value_or(there.cuda, 'of an unknown version')}"
-    note = Note(f"{_USUAL} is {what}, and stays so", f"this plan is for {home}; --cuda-home names another")
+    note = Note(
+        f"{_USUAL} is {what} and is not changed", f"this plan is for {home}; for another directory, use --cuda-home"
+    )
     return plan._replace(steps=(note, *plan.steps))
 
 
@@ -469,9 +484,7 @@ def _of_method(asked: InstallOrder, need: InstallCudnn, target: Target) -> Need:
 def _wanted(asked: InstallOrder, facts: Facts | None, matrix: Matrix) -> tuple[Need, InstallOrder]:
     """The cuDNN that the first installed framework with one was built for; raises BadOrder."""
     if facts is None:
-        raise BadOrder(
-            "say which cuDNN, as in gpudoctor install cudnn 9.10.2: frameworks of another machine are not known"
-        )
+        raise BadOrder("for another machine, give the cuDNN version, as in gpudoctor install cudnn 9.10.2")
     for framework in _frameworks(facts):
         try:
             built = built_for(framework, facts, matrix).value
@@ -480,7 +493,7 @@ def _wanted(asked: InstallOrder, facts: Facts | None, matrix: Matrix) -> tuple[N
         cuda = value_or(framework.cuda, None)
         wanted = asked._replace(version=str(built), cuda=asked.cuda or (str(cuda) if cuda else ""))
         return right_copy(framework, built, facts, matrix), wanted
-    raise BadOrder("no installed framework says which cuDNN it wants: name one, as in gpudoctor install cudnn 9.10.2")
+    raise BadOrder("no installed framework requires a cuDNN: give a version, as in gpudoctor install cudnn 9.10.2")
 
 
 def _frameworks(facts: Facts) -> tuple[Framework, ...]:
@@ -514,7 +527,7 @@ def _beside(asked: InstallOrder, known: list[tuple[CudaVersion, Toolkit]]) -> In
     if not asked.cuda or not other:
         return asked
     if "." not in asked.cuda:
-        raise BadOrder(f"{_USUAL} holds another CUDA: say --cuda-version {asked.cuda}.Y, --cuda-home or --prefix")
+        raise BadOrder(f"{_USUAL} contains another CUDA: add --cuda-version {asked.cuda}.Y, --cuda-home or --prefix")
     return asked._replace(home=f"{_USUAL}-{asked.cuda}")
 
 
@@ -522,15 +535,15 @@ def _need_same_major(asked: InstallOrder, home: str, known: list[tuple[CudaVersi
     for cuda, toolkit in known:
         is_there = any(is_same_place(home, one, host_with("")) for one in (toolkit.path, *toolkit.links))
         if is_there and asked.cuda and asked.cuda.partition(".")[0] != str(cuda.major):
-            other = "" if asked.home else "; --cuda-home or --prefix names another directory"
-            raise BadOrder(f"{home} holds CUDA {cuda}: a cuDNN for CUDA {asked.cuda} does not work there{other}")
+            other = "" if asked.home else "; for another directory, use --cuda-home or --prefix"
+            raise BadOrder(f"{home} contains CUDA {cuda}; a cuDNN for CUDA {asked.cuda} does not work there{other}")
 
 
 def script_of(shell: str, prepared: Prepared) -> str:
     """A script of the same plan; raises NoSuchName, BadOrder."""
     one_of("kind of script", shell, tuple(_SCRIPTS.values()))
     if shell != _SCRIPTS[prepared.target.os_family]:
-        raise BadOrder(f"a plan for {prepared.target.os_family} makes a {_SCRIPTS[prepared.target.os_family]} script")
+        raise BadOrder(f"a plan for {prepared.target.os_family} needs a {_SCRIPTS[prepared.target.os_family]} script")
     if shell == "bash":
         from installers.render import script_bash  # late: only one of the two is needed
 
@@ -555,15 +568,19 @@ def _page(prepared: Prepared, terminal: TextStyle) -> str:
     plan, target = prepared.plan, prepared.target
     page = Page(terminal)
     page.paragraph(plan.summary[:1].upper() + plan.summary[1:], colour="bold")
+    _space(page, prepared)
     if for_administrators(plan, target):
-        page.paragraph("All of it in a PowerShell that was started as administrator.", colour="yellow")
-    _lines(page, "Back up first what the copies replace (--apply does so by itself):", kept_first(plan, target))
+        page.paragraph("Run all of it in a PowerShell started as administrator.", colour="yellow")
+    _lines(
+        page,
+        "First back up the files that will be replaced (--apply does this automatically):",
+        kept_first(plan, target),
+    )
     for number, step in numbered(shown_steps(plan.steps)):
         page.gap()
         show_step(page, number, step, target)
     undo = "To undo it by hand (after --apply: gpudoctor install rollback):"
     _lines(page, undo, undone_by(plan, target))
-    _space(page, prepared)
     return page.text()
 
 
@@ -592,20 +609,22 @@ def show_step(page: Page, number: int, step: Step, target: Target) -> None:
 
 
 def _space(page: Page, prepared: Prepared) -> None:
-    """What is free where the files go, on this machine."""
+    """How much is downloaded; on this machine also what is free where the files go."""
     kinds = [(step, kind_of(step)) for step in prepared.plan.steps]
     download_bytes = sum(kind.size_bytes(step) for step, kind in kinds)
-    places = dict.fromkeys(path for step, kind in kinds for path in kind.fills(step))
-    if prepared.facts is None or not places:
+    if download_bytes:
+        size = f"{download_bytes / _GIB:.1f} GiB"
+        page.paragraph(f"The download is {size}; unpacked and copied, about three times that.")
+    if prepared.facts is None:
         return
     from shutil import disk_usage  # late: only a plan for this machine asks
 
-    page.gap()
-    if download_bytes:
-        size = f"{download_bytes / _GIB:.1f} GiB"
-        page.paragraph(f"The download takes {size}, unpacked and copied about three times that.")
-    for place in places:
+    shown = set()
+    for place in dict.fromkeys(path for step, kind in kinds for path in kind.fills(step)):
         try:
-            page.paragraph(f"Free in {place}: {disk_usage(nearest(place)).free / _GIB:.1f} GiB")
+            device = os.stat(nearest(place)).st_dev
+            if device not in shown:
+                page.paragraph(f"Free in {place}: {disk_usage(nearest(place)).free / _GIB:.1f} GiB")
+            shown.add(device)
         except OSError as error:
             page.paragraph(f"{place}: {error.strerror or error}", colour="yellow")

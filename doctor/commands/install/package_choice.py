@@ -58,9 +58,9 @@ def package_plan(asked: PackageOrder, target: Target, facts: Facts | None, matri
 
 
 def solved_plan(found: Solved, target: Target, matrix: Matrix) -> tuple[Plan, Need]:
-    """The plan for what the solver found, after what nobody knows of it."""
+    """The plan for what the solver found, after what is unknown of it."""
     if found.row and (instead := unpublished(found.row, matrix)):
-        raise WrongPackage(f"pip does not bring {found.name}{found.versions} with GPU code: {instead}")
+        raise WrongPackage(f"pip has no {found.name}{found.versions} with GPU code: {instead}")
     need = InstallPackage(found.name, found.versions, target.python, found.build)
     plan = plan_for(_with_pins(found, need), target, matrix)
     doubts = tuple(Note(f"unknown for {found.name}{found.versions}: {one}") for one in found.doubts)
@@ -97,8 +97,10 @@ def _require_a_name(name: str) -> None:
         return
     apart = re.match(r"([A-Za-z0-9][\w.-]*)\s*===?\s*([\w.+]+)", name)
     if apart:
-        raise WrongPackage(f"{name!r}: the release is a word of its own, as in gpudoctor install {apart[1]} {apart[2]}")
-    raise WrongPackage(f"{name!r} is not the name of a distribution, such as torch")
+        raise WrongPackage(
+            f"{name!r}: write the version as a separate word, as in gpudoctor install {apart[1]} {apart[2]}"
+        )
+    raise WrongPackage(f"{name!r} is not a package name such as torch")
 
 
 def _require_a_release(version: str) -> None:
@@ -107,7 +109,7 @@ def _require_a_release(version: str) -> None:
     try:
         Version(version or "0")
     except ValueError as error:  # InvalidVersion, and what int() says of 5,000 digits
-        raise WrongPackage(f"{version!r} is not a release, such as 2.9.1") from error
+        raise WrongPackage(f"{version!r} is not a version such as 2.9.1") from error
 
 
 def _spoken_build(build: str) -> str:
@@ -126,7 +128,7 @@ def _wheel_for(name: str, cuda: str, target: Target) -> str:
     if wheel in traits.gpu:
         return wheel
     newest = " or ".join(reversed(traits.gpu[:2]))
-    raise WrongPackage(f"{name} is compiled where it is installed: name a wheel, {newest}")
+    raise WrongPackage(f"{name} has no wheel for this version: choose one with a wheel, {newest}")
 
 
 def _rows(name: str, version: str, target: Target, matrix: Matrix) -> tuple[FrameworkRow, ...]:
@@ -163,9 +165,9 @@ def _require_a_platform(name: str, version: str, target: Target, matrix: Matrix)
 
 def _require_a_build(what: str, cuda: str, known: frozenset[str]) -> None:
     if cuda and not known:
-        raise WrongPackage(f"no row knows for which CUDA {what} is built: name a known release, or no --cuda-version")
+        raise WrongPackage(f"the CUDA of {what} is unknown: choose a known version, or omit --cuda-version")
     if cuda and not any(_is_for(spec, cuda) for spec in known):
-        raise WrongPackage(f"{what} is not built for CUDA {cuda}, but for {_listed(known)}")
+        raise WrongPackage(f"{what} has no build for CUDA {cuda}, only for {_listed(known)}")
 
 
 def _build(name: str, version: str, cuda: str, known: frozenset[str], matrix: Matrix) -> str:
@@ -222,7 +224,7 @@ def _without_cuda(what: str, default: FrameworkRow | None, target: Target, *, ta
     """Return a word where the package index serves a CPU build: nobody asks a doctor of GPUs for that."""
     if default is None or default.cuda != "":
         return ()
-    text = f"know that {what} from the package index has no CUDA on {target.os_family}"
+    text = f"{what} from the package index has no CUDA on {target.os_family}"
     if tagged:
-        return (ByHand(text, "--cuda-version X.Y takes the build from the index of its own"),)
+        return (ByHand(text, "--cuda-version X.Y selects a build from its own index"),)
     return (ByHand(text, default.note),)

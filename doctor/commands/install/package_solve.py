@@ -34,7 +34,7 @@ class NotSolved(GpudoctorError):
 class NoSuchRelease(NotSolved):
     """No row knows a release for that platform."""
 
-    hint = "--any takes it as it stands."
+    hint = "To skip this test, add --any."
 
 
 class Solved(NamedTuple):
@@ -43,7 +43,7 @@ class Solved(NamedTuple):
     name: str
     versions: str  # PEP 440 specifier, "==2.9.1"
     build: str = ""  # "cu128", "cuda12"; "" for the one that the package index serves by itself
-    doubts: tuple[str, ...] = ()  # what nobody knows of it
+    doubts: tuple[str, ...] = ()  # what is unknown of it
     pins: tuple[str, ...] = ()  # requirements to add: "nvidia-cudnn-cu12==9.10.2.21"
     row: FrameworkRow | None = None  # the build that was chosen
     pythons: tuple[str, ...] | None = None  # newest first; None where no row says any
@@ -57,7 +57,7 @@ def known_name(name: str) -> str:
 def solved(asked: Spec, where: TargetMachine, hold: tuple[Spec, ...], matrix: Matrix) -> Solved:
     """The newest that is known to work there beside what is installed; raises NotSolved.
 
-    Without a release that is known to work, the newest one that nobody knows not to, with what is not known of it.
+    Without a release that is known to work, the newest one that is unknown not to, with what is not known of it.
     """
     try:
         problem = Problem((asked,), where, matrix, hold)
@@ -65,16 +65,16 @@ def solved(asked: Spec, where: TargetMachine, hold: tuple[Spec, ...], matrix: Ma
         raise NotSolved(str(error)) from error
     if asked.versions and not problem.found.get(asked.name):
         newest = next(iter(Problem((asked._replace(versions=""),), where, matrix).found.get(asked.name, ())), None)
-        others = f"; the newest that is known is {newest.release}" if newest else ""
-        raise NoSuchRelease(f"no row knows {asked.name} {_spoken(asked)} there{others}")
+        others = f"; the newest known version is {newest.release}" if newest else ""
+        raise NoSuchRelease(f"{asked.name} {_spoken(asked)} is unknown for it{others}")
     found = solve(problem) or solve_unsure(problem)
     if found and found.chosen:
         return _of(_as_served_by_itself(found, problem) or found, asked.name, where, matrix)
     if hold and solve(Problem((asked,), where, matrix)):
-        own = "give it an environment of its own (--python names it)"
-        raise NotSolved(f"{asked} does not go with what is installed there: {_in_the_way(problem, asked)}; {own}")
+        own = "use a separate environment (--python)"
+        raise NotSolved(f"{asked} conflicts with installed packages: {_in_the_way(problem, asked)}; {own}")
     alone = Problem((asked,), where, matrix) if hold else problem  # what is installed is not what stands in the way
-    raise NotSolved(f"no release of {asked} is known to work there: {_why(alone)}")
+    raise NotSolved(f"no version of {asked} is known to work there: {_why(alone)}")
 
 
 def _as_served_by_itself(found: Solution, problem: Problem) -> Solution | None:
@@ -107,12 +107,13 @@ def _of(found: Solution, name: str, where: TargetMachine, matrix: Matrix) -> Sol
 
 
 def _from_an_index(found: Solution, own: SolveCandidate, where: TargetMachine, matrix: Matrix) -> Iterator[str]:
-    """Yield the builds that must come along by name: pip would bring a CPU build of them here."""
+    """Yield the builds that must come along by name: pip would bring a CPU build of them here, or none."""
     for one in found.chosen:
         release = first_release(one.row.versions)
         if one is own or one.held:
             continue
-        if cpu_in_place_of(one.row, release, where.os_family, where.arch, matrix):
+        is_unasked = own.requires(one.asked) and one.asked not in (own.row.pins or {})  # by its metadata
+        if is_unasked or cpu_in_place_of(one.row, release, where.os_family, where.arch, matrix):
             yield requirement_of(one.row, one.versions)
 
 
@@ -122,7 +123,7 @@ def _spoken(asked: Spec) -> str:
 
 def _why(problem: Problem) -> str:
     first = next(iter(refusals(problem, None)), None)
-    return f"{first.span}: {first.reason.what}" if first else "no row has a build for its platform"
+    return f"{first.span}: {first.reason.what}" if first else "no build for its platform is known"
 
 
 def _in_the_way(problem: Problem, asked: Spec) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from compat.base.discover import names_in
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
-from compat.build import accepted_cudas, compilers_for, gpu_packages
+from compat.build import accepted_cudas, compilers_for, gpu_packages, host_of
 from compat.cards import gpu_cards_of
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import InstallDriver, InstallPackage
@@ -76,6 +76,24 @@ class Stack(NamedTuple):
 
 def stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Stack:
     """The whole; raises NoStack, NotSolved, BadSpec, NoSuchName, Uncovered, and what the plans for its parts raise."""
+    try:
+        return _stack_plan(asked, target, facts, matrix)
+    except (NoStack, NotSolved) as error:
+        if target.os_family == "windows" and _is_for_wsl(asked, target, matrix):
+            error.hint = "For WSL there is one: the same command with --os wsl, carried out there."
+        raise
+
+
+def _is_for_wsl(asked: StackOrder, target: Target, matrix: Matrix) -> bool:
+    inside = target._replace(os_family="linux", wsl=True, distribution="ubuntu", distribution_version="", live=False)
+    try:
+        _stack_plan(asked, inside, None, matrix)
+    except (GpudoctorError, Uncovered):
+        return False
+    return True
+
+
+def _stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: Matrix) -> Stack:
     spec = _spec(asked)
     cards, target = _cards(asked, target, facts, matrix)
     _require_rows(spec, target, facts, matrix)
@@ -84,7 +102,7 @@ def stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: M
     found, driver_stays = _solved(spec, where, hold, _newest(cards, target, matrix), matrix)
     row = found.row
     if row is None or (row.cuda == "" or (row.pins is None and row.python is None)):
-        raise NoStack(_no_wheel(found))
+        raise NoStack(_no_wheel(found, matrix))
     _require_known(found, row, cards, matrix)
     libraries = stack_libraries.choose(row, where, target, facts, matrix)
     driver = () if driver_stays else _driver(libraries.cuda_of(row, matrix), cards, target, facts, matrix)
@@ -102,7 +120,7 @@ def stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: M
 
 
 def _require_known(found: Solved, row: FrameworkRow, cards: _Cards, matrix: Matrix) -> None:
-    """Raise NoStack where nobody knows that a build works, and its CUDA is older than a card."""
+    """Raise NoStack where unknown that a build works, and its CUDA is older than a card."""
     if not found.doubts or not row.cuda:
         return
     try:
@@ -120,7 +138,7 @@ def _spec(asked: StackOrder) -> Spec:
     if not asked.version:
         return spec
     if spec.versions:
-        raise NoStack(f"{asked.framework} says a release already: leave {asked.version} out")
+        raise NoStack(f"{asked.framework} already contains a version: omit {asked.version}")
     return known_product(parse_spec(f"{asked.framework}=={asked.version}"))
 
 
@@ -131,17 +149,13 @@ def _require_rows(spec: Spec, target: Target, facts: Facts | None, matrix: Matri
     known = plugins - set(gpu_packages(spec.name)) | {row.extra for row in rows if row.package == spec.name}
     for extra in spec.extras:
         if extra not in known:
-            raise NoStack(
-                f"no row knows the extra {extra} of {spec.name}; {', '.join(sorted(known)) or 'none'} is known"
-            )
+            raise NoStack(f"the extra {extra} of {spec.name} is unknown; known: {', '.join(sorted(known)) or 'none'}")
     if target.arch == "jetson":
-        raise NoStack(
-            f"on Jetson boards driver, CUDA and cuDNN come with JetPack: gpudoctor install {spec.name} is enough"
-        )
+        raise NoStack(f"on Jetson boards JetPack contains driver, CUDA and cuDNN: use gpudoctor install {spec.name}")
     if facts is not None or not target.distribution or manager_of(target) == "pacman":
         return
     if stack_environment.system_row(target, matrix) is None and not has_repository(target, matrix):
-        raise NoStack(f"no row knows {system(target)}: say which release, as in --distribution ubuntu-24.04")
+        raise NoStack(f"{system(target)} is unknown: give the release, as in --distribution ubuntu-24.04")
 
 
 def _named(found: Solved) -> str:
@@ -153,11 +167,14 @@ def _spoken(asked: StackOrder, cards: _Cards) -> str:
     return " and ".join(names)
 
 
-def _no_wheel(found: Solved) -> str:
+def _no_wheel(found: Solved, matrix: Matrix) -> str:
     row = found.row
     if row is not None and row.cuda == "":
-        return f"{found.name} has no GPU code of its own: name the framework that it runs on"
-    return f"no row tells of a wheel of {found.name}: it is compiled by hand, with the libraries that it needs"
+        host = host_of(row, matrix)
+        base = host if matrix.has(host) else "tensorflow"  # Keras says no more than "its backend"
+        then = f"then install {found.name} into the same environment"
+        return f"{found.name} has no GPU code: gpudoctor install stack {base}, {then}"
+    return f"no wheel of {found.name} is known: compile it by hand, with its libraries"
 
 
 # --- the cards and the place ------------------------------------------------------------------------------------------
@@ -171,7 +188,7 @@ def _cards(asked: StackOrder, target: Target, facts: Facts | None, matrix: Matri
         capabilities = seen or tuple(dict.fromkeys(row.capabilities[-1] for row in rows))
         if not capabilities:
             where = "on this machine" if facts else "on another machine"
-            raise NoStack(f'which GPU is {where} is not known: name it, as in --gpu "RTX 5090"')
+            raise NoStack(f'the GPU {where} is unknown: give it, as in --gpu "RTX 5090"')
         return _Cards(capabilities, (), rows), target
     named = gpu_cards_of(asked.gpus, matrix)
     arch = "" if asked.named_arch else machine_arch(named, matrix)
@@ -200,7 +217,7 @@ def _where(
 def _solved(
     spec: Spec, where: TargetMachine, hold: tuple[Spec, ...], newest: DriverRelease | None, matrix: Matrix
 ) -> tuple[Solved, bool]:
-    """With the driver that runs, where something of what was asked for works on it; else with the newest to be had.
+    """With the driver that runs, where something of what was asked for works on it; else with the newest available.
 
     What is installed stays, where it is what was asked for and is known to work.
     """
@@ -266,7 +283,7 @@ def _driver(cuda: CudaVersion, cards: _Cards, target: Target, facts: Facts | Non
     steps = tuple(step for step in plan.steps if not isinstance(step, (Check, Reboot)))
     pause = Pause(
         _pause_text(target),
-        "what follows needs the driver",
+        "the next steps need the driver",
         check.expects if check else (),
         check.finds if check else None,
     )
@@ -287,7 +304,7 @@ def _had(spec: str, floor: DriverRelease | None, flavour: str, target: Target, m
         return spec
     of_its_own = manager_of(target) == "apt" and target.distribution != "debian"
     if (floor and floor > newest) or (of_its_own and flavour == OPEN):
-        raise NoStack(f"driver {floor} is needed, and {newest} is the newest that NVIDIA made for {system(target)}")
+        raise NoStack(f"driver {floor} is needed, but {newest} is the newest for {system(target)}")
     return "" if of_its_own else f"=={newest.branch}.*"
 
 
@@ -304,8 +321,8 @@ def _newest_made(target: Target, matrix: Matrix) -> DriverRelease | None:
 
 def _pause_text(target: Target) -> str:
     if target.wsl or target.os_family == "windows":
-        return "restart Windows once the driver is installed"
-    return "restart the container once its host has the driver" if target.container else "restart the machine"
+        return "restart Windows after the driver is installed"
+    return "restart the container after its host has the driver" if target.container else "reboot"
 
 
 def _floor(cuda: CudaVersion, cards: _Cards, target: Target, matrix: Matrix) -> DriverRelease | None:
@@ -349,12 +366,12 @@ def _is_installed(found: Solved, target: Target) -> bool:
 def _proof(found: Solved, row: FrameworkRow, target: Target) -> tuple[Step, ...]:
     name, python = found.name.partition("-gpu")[0], interpreter(target)
     need = InstallPackage(found.name, found.versions, python)
-    steps: list[Step] = [Check(f"{_named(found)} must be found, and nothing wrong with it", (), need)]
+    steps: list[Step] = [Check(f"{_named(found)} expected: found, without errors", (), need)]
     if row.cuda is None:
-        steps.append(Prove(("gpudoctor", "install", "config", name), "settings by which it uses the GPU"))
+        steps.append(Prove(("gpudoctor", "install", "config", name), "configure it for the GPU"))
     card = card_of(name)
     if card and card.proof:
-        steps.append(Prove((python, "-c", card.proof), f"{name} computes on the GPU"))
+        steps.append(Prove((python, "-c", card.proof), f"verify: {name} computes on the GPU"))
     words = ("--framework", name) if name in names_in(verified_frameworks) else ()
-    steps.append(Prove(("gpudoctor", "verify", *words, "--python", python), "test cuDNN: run a convolution on the GPU"))
+    steps.append(Prove(("gpudoctor", "verify", *words, "--python", python), "verify: run a convolution on the GPU"))
     return tuple(steps)

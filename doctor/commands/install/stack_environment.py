@@ -1,7 +1,7 @@
 """The Python environment of a stack: the one that is in use, else a new one with a Python that the build has.
 
 Sources: PEP 668; uv's documentation (`uv venv --python`, which fetches a Python; from 3.8 on); Python's documentation,
-"Using Python on Windows" (an installation for all users lies in Program Files); pip's changelog (19.3 is the first that
+"Using Python on Windows" (an installation for all users is in Program Files); pip's changelog (19.3 is the first that
 takes manylinux2014; ensurepip of Python 3.8 brought 19.2).
 """
 
@@ -40,7 +40,7 @@ _LAST_PIP = (
     ("3.7", "pip<24.1"),
     ("3.8", "pip<25.1"),
 )
-_WHY = "a Python that the build is published for"
+_WHY = "a Python that has a wheel of this build"
 
 
 class Environment(NamedTuple):
@@ -82,7 +82,7 @@ def make(found: Solved, own: str, target: Target, matrix: Matrix) -> Environment
     declared = _declared(found, matrix)
     pythons = found.pythons or (tuple(sorted(declared.python, key=release_key, reverse=True)) if declared else ())
     if not pythons:
-        raise NotSolved(f"no row says for which Python {found.name} {found.versions} is: --python names an environment")
+        raise NotSolved(f"the Python for {found.name} {found.versions} is unknown: give an environment with --python")
     row = system_row(target, matrix)
     of_system = [one for one in pythons if row and one in (row.pythons or {})]
     inside = target._replace(
@@ -153,7 +153,7 @@ def _with_uv(python: str, row: SystemRow | None, target: Target, matrix: Matrix)
         first = _installed("python3-venv", "3", target)  # of whichever release: Debian and Ubuntu keep venv apart
     uv = f"{_UV}/bin/uv"
     holder = plan_for(CreateEnvironment(_UV, base), target._replace(tool="pip"), matrix).steps
-    fetch = Command((f"{_UV}/bin/python", "-m", "pip", "install", "uv"), "uv, which fetches Pythons",
+    fetch = Command((f"{_UV}/bin/python", "-m", "pip", "install", "uv"), "uv, which downloads Pythons",
                     inverse=NOTHING_TO_TAKE_BACK)  # fmt: skip
     [make_it] = plan_for(CreateEnvironment(_WHERE, python), target._replace(tool="uv"), matrix).steps
     if isinstance(make_it, Command):
@@ -170,15 +170,15 @@ def _takes_uv(row: SystemRow | None) -> bool:
 
 def _with_conda(python: str, besides: tuple[str, ...], target: Target, matrix: Matrix) -> Environment:
     """conda-forge has every release of Python, and packages that no index of wheels has."""
-    why = f"{'it' if besides else f'no row knows a package of Python {python} here, and it'} comes from conda-forge"
-    first = ByHand("have conda installed, as Miniforge for example", why)
+    why = f"{'it' if besides else f'no package of Python {python} is known here; it'} is from conda-forge"
+    first = ByHand("install conda, for example Miniforge", why)
     plan = plan_for(CreateEnvironment(_WHERE, python), target._replace(tool="conda"), matrix)
     inside = target._replace(python=made(_WHERE, target._replace(tool="conda")).python, tool="pip")
     more: tuple[Step, ...] = ()
     if besides:
         argv = ("conda", "install", "-y", "-p", _WHERE, "-c", "conda-forge", *besides)
         removal = ("conda", "remove", "-y", "-p", _WHERE, *besides)
-        what = f"{', '.join(besides)}: what uses the GPU, and no package index of wheels has"
+        what = f"{', '.join(besides)}: needed for the GPU, and not available as wheels"
         more = (Command(argv, what, timeout_s=3600, inverse=Inverse((removal,))),)
     return Environment((first, *_once(inside, *plan.steps), *more), inside)
 
@@ -192,5 +192,5 @@ def _newer_pip(python: str, target: Target) -> tuple[Step, ...]:
         return ()
     newest = next(pip for oldest, pip in _LAST_PIP if release_key(python) <= release_key(oldest))
     argv = (target.python, "-m", "pip", "install", "--upgrade", newest)
-    left = "the pip that came with this Python does not come back"
-    return (Command(argv, "a pip that takes the wheels of its time", inverse=Inverse(left=left)),)
+    left = "the former pip is not restored"
+    return (Command(argv, "a pip version that supports these wheels", inverse=Inverse(left=left)),)

@@ -21,6 +21,7 @@ from installers.cuda_order import CudaOrder, home_of
 from installers.methods import cuda_toolkit
 from installers.methods.cuda_installer import installer_plan
 from installers.methods.cudnn_archive import Order, archive_plan
+from installers.nvcc_host import accepted_compiler
 from installers.own_directory import nvcc_on_path
 from installers.plan import Plan, Target
 from installers.repository import repository_row
@@ -112,7 +113,7 @@ def _why_not(fitting: list[CudaVersion], place: _Place) -> str:
     )
     name = f"{row.package} {row.versions.removeprefix('==')}".strip()
     if not fitting:
-        return f"{name} takes CUDA {row.cuda or 'of its time'}, which does not build for {cards}"
+        return f"{name} needs CUDA {row.cuda or 'of its time'}, which cannot compile for {cards}"
     among = ", ".join(map(str, fitting))
     return (
         f"no rows make a toolkit for {name}, {cards} and {system}: CUDA {among} would do, and of none are installer, "
@@ -164,23 +165,25 @@ def _of_packages(cuda: CudaVersion, place: _Place) -> Plan | None:
 
 
 def _compiler(cuda: CudaVersion, place: _Place) -> tuple[Step, ...]:
-    """The g++ that nvcc calls, for a framework that compiles on the machine with whatever toolkit is there.
+    """The compiler that nvcc calls, for a framework that compiles on the machine with whatever toolkit is there.
 
     Raises NoLibraries where the distribution has none that this toolkit takes.
     """
-    if place.row.cuda is not None or place.target.os_family != "linux":
+    if place.row.cuda is not None:
         return ()
+    if place.target.os_family != "linux":
+        return accepted_compiler(str(cuda), place.target, place.matrix)
     hosts: CompilerRow = place.matrix.compilers(f"{cuda}.999")
     newest = hosts.gcc_max
     packaged: tuple[PackagedCompilerRow, ...] = place.matrix.rows("compiler", "packaged")
     name = f"{place.target.distribution}-{place.target.distribution_version}"
     row = next((one for one in packaged if one.id == name), None)
     if row is None or newest is None:
-        text = f"see that g++ is there, and no newer than {newest or 'this CUDA takes'}"
-        return (ByHand(text, f"nvcc of CUDA {cuda} calls it"),)
+        text = f"install g++, not newer than {newest or 'this CUDA accepts'}"
+        return (ByHand(text, f"nvcc of CUDA {cuda} needs it"),)
     able = [one for one in row.gcc if one <= newest]
     if not able:
-        raise NoLibraries(f"CUDA {cuda} takes g++ up to {newest}, and {name} has none as old")
+        raise NoLibraries(f"CUDA {cuda} accepts g++ up to {newest}, but {name} has only newer ones")
     return plan_for(InstallHostCompiler(f"g++-{max(able)}"), place.target, place.matrix).steps
 
 
@@ -194,7 +197,7 @@ def _cudnn(cuda: CudaVersion, home: str, facts: Facts | None, place: _Place) -> 
         return ()
     wanted = row.cudnn_accepts or (f"=={row.cudnn.release}.*" if row.cudnn else "")
     if not wanted:
-        return (Note(f"which cuDNN {row.package} needs is unknown", "the one of its time, if it uses any"),)
+        return (Note(f"the cuDNN that {row.package} needs is unknown", "install one of the same age, if it uses any"),)
     there = _cudnn_there(home, wanted, facts)
     if there:
         return (Already(f"cuDNN {there} in {home}"),)
@@ -203,7 +206,7 @@ def _cudnn(cuda: CudaVersion, home: str, facts: Facts | None, place: _Place) -> 
     plan = next((one for one in plans if all(map(_is_trusted, one.steps))), None)
     plan = plan or next((one for one in plans if any(isinstance(step, Download) for step in one.steps)), None)
     if not plans:
-        raise NoLibraries(f"no row knows a cuDNN {wanted} for CUDA {cuda}")
+        raise NoLibraries(f"no cuDNN {wanted} for CUDA {cuda} is known")
     return tuple(step for step in (plan or plans[0]).steps if not isinstance(step, Check))
 
 

@@ -53,7 +53,7 @@ def verify(prepared: Prepared) -> Verified:
     facts = look(_host(wanted), _request(wanted))
     found = found_for(wanted, facts) if wanted else None
     if isinstance(wanted, InstallDriver) and found is None:
-        return Verified(wanted, None, (), "restart the machine, then look with gpudoctor check")
+        return Verified(wanted, None, (), "reboot, then run gpudoctor check")
     return Verified(wanted, found, _faults(prepared.plan.steps, wanted, found, facts))
 
 
@@ -182,6 +182,6 @@ def described(found: Thing) -> str:
         told = value_or(found.release, "") or value_or(found.cuda, "of an unknown version")
         return f"CUDA {told} is in {found.path}"
     if isinstance(found, DriverFacts):
-        return f"driver {value_or(found.release, '')} runs"
+        return f"driver {value_or(found.release, '')} is running"
     name, where = (found.package, found.path) if isinstance(found, Framework) else (found.name, found.site)
     return f"{name} {found.version} is in {where}"

@@ -4,42 +4,36 @@ from __future__ import annotations
 
 import os
 import platform as this
-import re
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from compat.specifier import accepts
 from doctor.commands.dockerfile.context import Context
+from doctor.commands.dockerfile.expanded import of_package
 from doctor.commands.dockerfile.facts import planned_environments
 from doctor.commands.dockerfile.pins import Pins
 from doctor.commands.dockerfile.requirements import Listed, constrained, environment, requirements
 from doctor.commands.dockerfile.run import Pinned, conda_pins
-from doctor.commands.dockerfile.yaml import Node, parse_yaml
-from doctor.commands.lock import conda, pipfile, toml, uv
-from doctor.commands.lock.package import Lines, LockError, Package, Wanted, refuse_other_shape
-from doctor.host.documents import parse_json, parse_toml
 from doctor.host.files import read_regular
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase, DockerfileFacts, DockerfileLine
 from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
 from doctor.model.facts.system import SystemFacts, common_machine
 from doctor.probes import independent_unseen
-from doctor.script.parse import DockerfileError
+from doctor.script.locks.package import LockError, Wanted
+from doctor.script.locks.read import (
+    CONDA_LOCKS,
+    FILE_AT_MOST_BYTES,
+    SYSTEMS,
+    admitted_python,
+    names_of,
+    packages_of,
+    parse_lock,
+    subdir_of,
+)
 
-FILE_AT_MOST_BYTES = 32 << 20
 _HIDDEN = Unseen("a lock file does not show it: name it with --assume-driver or --assume-gpu", WhyNot.NOT_SHOWN)
 _FAMILIES = {"darwin": "macos", "win32": "windows"}
-_SYSTEMS = {"linux": ("linux", "Linux", "posix"), "windows": ("win32", "Windows", "nt"),
-            "macos": ("darwin", "Darwin", "posix")}  # fmt: skip
-_CONDA = {("linux", "x86_64"): "linux-64", ("linux", "aarch64"): "linux-aarch64", ("macos", "x86_64"): "osx-64",
-          ("macos", "aarch64"): "osx-arm64", ("windows", "x86_64"): "win-64"}  # fmt: skip
-_PYTHONS = ("3.12", "3.13", "3.14", "3.11", "3.10", "3.9", "3.8")  # the first that a project admits
-_NO = Node(None, 0)
-_CONDA_LOCKS = ("conda-lock.yml", "conda-lock.yaml")
-_TOML_NAMES = r'\s*name\s*=\s*"([^"]+)"'
-_JSON_NAMES = r'\s*"([^"]+)"\s*:\s*\{'
 
 
 class LockRequest(NamedTuple):
@@ -55,10 +49,10 @@ class LockRequest(NamedTuple):
 def facts_of_lock(asked: LockRequest, matrix: Matrix) -> Facts:
     """Return what is installed from the file; raises LockError."""
     text, name = _content(asked.path), os.path.basename(asked.path)
-    family, machine = _platform(asked.platform)
-    document = _document(name, text, asked.path)
-    python = asked.python or _python(document)
-    wanted = Wanted(_environment(family, machine, python), frozenset(asked.extras), frozenset(asked.groups))
+    family, machine = parse_platform(asked.platform)
+    document = parse_lock(name, text, asked.path)
+    python = asked.python or admitted_python(document)
+    wanted = Wanted(names_of(family, machine, python), frozenset(asked.extras), frozenset(asked.groups))
     system: SystemFacts = all_unseen(SystemFacts, _HIDDEN)
     bare = Facts.unseen(Machine("lock", asked.path), _HIDDEN)._replace(
         system=system._replace(
@@ -69,7 +63,7 @@ def facts_of_lock(asked: LockRequest, matrix: Matrix) -> Facts:
         ),
         independent=independent_unseen(_HIDDEN),
     )
-    where = _CONDA.get((family, machine), f"{family}-{machine}")
+    where = subdir_of(family, machine)
     pinned, unread = _selected(document, text, asked.path, wanted, where)
     read_for = "--python-version" if asked.python else f"assumed from {name}: --python-version sets another"
     found, unjudged = planned_environments(pinned, Seen(python, read_for), bare, matrix)
@@ -97,104 +91,15 @@ def _content(path: str) -> str:
     return content.decode("utf-8-sig", "replace")
 
 
-def _platform(named: str) -> tuple[str, str]:
+def parse_platform(named: str) -> tuple[str, str]:
+    """Return system and processor of "linux/arm64", this machine's for ""; raises LockError."""
     system, _, machine = named.lower().partition("/")
     if not named:
         system, machine = this.system().lower(), this.machine()
     family = _FAMILIES.get(system, system)
-    if family not in _SYSTEMS:
+    if family not in SYSTEMS:
         raise LockError(f"--platform {named}: linux, windows or darwin, with a processor: linux/arm64")
     return family, common_machine(machine or "x86_64")
-
-
-def _environment(family: str, machine: str, python: str) -> dict[str, str]:
-    sys_platform, system, os_name = _SYSTEMS[family]
-    names = {("windows", "x86_64"): "AMD64", ("macos", "aarch64"): "arm64", ("windows", "aarch64"): "ARM64"}
-    return {
-        "platform_system": system,
-        "sys_platform": sys_platform,
-        "os_name": os_name,
-        "platform_machine": names.get((family, machine), machine),
-        "platform_release": "",
-        "platform_version": "",
-        "implementation_name": "cpython",
-        "implementation_version": f"{python}.0",
-        "platform_python_implementation": "CPython",
-        "python_version": python,
-        "python_full_version": f"{python}.0",
-    }
-
-
-def _python(document: object) -> str:
-    """A Python that the project admits: 3.12 where it does, otherwise a newer or older one.
-
-    conda's environment.yml lists it as a package: "python=3.10", "python >=3.11,<3.13".
-    """
-    if isinstance(document, Node):
-        listed = [one.text.rpartition("::")[2].replace(" ", "") for one in (document.at("dependencies") or _NO).items]
-        found = next(filter(None, (re.match(r"python([=<>!~]=?)?(\d[\d.*,<>=!~]*)", one) for one in listed)), None)
-        exact = re.match(r"\d\.\d+", found[2]) if found and found[1] in {None, "=", "=="} else None
-        if exact:
-            return exact[0]
-        asked = found[1] + found[2] if found else ""
-        return next((one for one in _PYTHONS if not asked or accepts(asked, one)), _PYTHONS[0])
-    said: Any = document if isinstance(document, dict) else {}
-    metadata, pipenv = said.get("metadata", {}), said.get("_meta", {}).get("requires", {})
-    asked = said.get("requires-python") or metadata.get("python-versions") or metadata.get("requires_python")
-    asked = asked or pipenv.get("python_version") or ""
-    return next((one for one in _PYTHONS if any(_admits(each, one) for each in asked.split("||"))), _PYTHONS[0])
-
-
-def _admits(asked: str, python: str) -> bool:
-    """Whether a specifier does, also one of poetry's: "3.12.*", "~3.10", "^3.9"."""
-    clauses = [re.sub(r"^=?(?=\d)", "==", one) for one in asked.replace(" ", "").split(",")]
-    clauses = [re.sub(r"^(?:~(?!=)|==)(\d+\.\d+)(?:\.[\d*]+)*$", r"==\1.*", one) for one in clauses]
-    specifier = ",".join(f">={one[1:]},<4" if one.startswith("^3") else one for one in clauses)
-    try:
-        return accepts(specifier, python)
-    except ValueError:
-        return True
-
-
-def _document(name: str, text: str, path: str) -> object:
-    """The parsed file, the text itself for a list of requirements."""
-    if name.endswith((".toml", "uv.lock", "poetry.lock", "pdm.lock")):
-        try:
-            document = parse_toml(text, FILE_AT_MOST_BYTES)
-        except ValueError as error:
-            if re.search(r"^[A-Za-z][\w.-]*(\[.*\])?==", text, re.MULTILINE):
-                raise LockError(f"{path}: it is no TOML but a requirements file: name it requirements.txt") from error
-            raise LockError(f"{path}: it is no TOML: {error}") from error
-        refuse_other_shape(document, (_reader(name) or (None, {}))[1], path)
-        return document
-    if name.endswith(("pixi.lock", ".yml", ".yaml")):
-        try:
-            return parse_yaml(text, path)
-        except DockerfileError as error:
-            raise LockError(str(error)) from error
-    if name.endswith("Pipfile.lock"):
-        try:
-            document = parse_json(text)
-        except ValueError as error:
-            raise LockError(f"{path}: it is no JSON") from error
-        if isinstance(document, dict):
-            refuse_other_shape(document, pipfile.SHAPE, path)
-        return document
-    return text
-
-
-Reader = Callable[[Mapping[str, Any], Wanted, str, Lines], tuple[Package, ...]]
-_READERS: dict[str, tuple[Reader, dict[str, Any]]] = {
-    "uv.lock": (uv.select, uv.SHAPE),
-    "poetry.lock": (toml.poetry, toml.POETRY),
-    "pdm.lock": (toml.pdm, toml.PDM),
-}
-
-
-def _reader(name: str) -> tuple[Reader, dict[str, Any]] | None:
-    """What reads a file of TOML with this name, and the shape that it has."""
-    is_pylock = re.fullmatch(r"pylock(\.[\w-]+)?\.toml", name)
-    return (toml.pylock, toml.PYLOCK) if is_pylock else _READERS.get(name)
 
 
 def _selected(
@@ -204,30 +109,11 @@ def _selected(
     name = os.path.basename(path)
     if name.endswith((".txt", ".in")):
         return _listed(requirements(name, _context(path, text), {}), path)
-    if name.endswith((".yml", ".yaml")) and not name.endswith(_CONDA_LOCKS):
+    if name.endswith((".yml", ".yaml")) and not name.endswith(CONDA_LOCKS):
         return _environment_file(path, _context(path, text))
-    packages = _packages(document, text, path, wanted, platform)
+    packages = packages_of(document, text, path, wanted, platform)
     beside = tuple(f"{one.name}=={one.version}" for one in packages)
-    return [_pinned(one, beside) for one in packages if one.name and one.version], []
-
-
-def _packages(document: Any, text: str, path: str, wanted: Wanted, platform: str) -> tuple[Package, ...]:
-    name = os.path.basename(path)
-    if reader := _reader(name):
-        return reader[0](document, wanted, path, Lines(text, _TOML_NAMES))
-    if name == "pixi.lock":
-        return conda.pixi(document, platform, path)
-    if name.endswith(_CONDA_LOCKS):
-        return conda.conda_lock(document, platform, path)
-    if name == "Pipfile.lock":
-        return pipfile.select(document, wanted, path, Lines(text, _JSON_NAMES))
-    known = "uv.lock, pylock.toml, poetry.lock, pdm.lock, pixi.lock, conda-lock.yml, Pipfile.lock, requirements.txt"
-    raise LockError(f"{path}: gpudoctor does not read this file; it reads {known} and environment.yml")
-
-
-def _pinned(one: Package, beside: tuple[str, ...]) -> Pinned:
-    spec = f"{one.name}=={one.version}"
-    return Pinned(spec, one.build, "", tool=one.tool, source=one.source, cuda=one.cuda, beside=beside)
+    return [of_package(one, "", beside) for one in packages if one.name and one.version], []
 
 
 def _listed(listed: Listed, path: str) -> tuple[list[Pinned], list[DockerfileLine]]:

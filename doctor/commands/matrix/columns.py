@@ -465,6 +465,11 @@ LAYOUTS: dict[str, Layout] = {
             *_columns(python="Python", conda="from conda"),
         ),
     ),
+    "PipRow": Layout("The pip of a system", _columns(id="system", pip="pip", refuses="needs an environment")),
+    "AgedImageRow": Layout(
+        "Images with NVIDIA's old package key",
+        _columns(image="image", variant="variant", versions="releases"),
+    ),
     "ImageRow": Layout("Container images", _columns(release="CUDA", image="image")),
     "ManifestRow": Layout(
         "Redistributable manifests",

@@ -12,12 +12,12 @@ from compat.can import answer as judged
 from compat.cards import GpuCard
 from compat.channels import Offer, covered, is_newer, offers
 from compat.matrix import Matrix, Uncovered
-from compat.need import ChangePackages, CreateEnvironment
+from compat.need import ChangePackages, CreateEnvironment, Need
 from compat.platform import unpublished
 from compat.reason import BAD, NO, UNKNOWN, YES
 from compat.row import FrameworkRow
 from compat.solve.candidates import SolveCandidate, candidate_of, pool
-from compat.solve.conflicts import pins_to_add
+from compat.solve.conflicts import displaced, pins_to_add
 from compat.solve.rejections import Rejection, refusals
 from compat.solve.relaxations import Change, Task, changes
 from compat.solve.search import Problem, Solution, newest_unsure, solve, solve_unsure
@@ -93,7 +93,9 @@ def _answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswe
     apart = [
         one for one in problem.uncovered if one.name in alone and alone[one.name].verdict == YES
     ]  # no release is both
-    unsure = found or (not apart and NO not in verdicts and (problem.uncovered or UNKNOWN in verdicts))
+    unsure = (
+        found or problem.is_open or (not apart and NO not in verdicts and (problem.uncovered or UNKNOWN in verdicts))
+    )
     verdict = YES if sure else UNKNOWN if unsure else NO
     apart_solutions = () if sure else _each_alone(problem)
     return SolveAnswer(
@@ -229,14 +231,22 @@ def _requirements(chosen: tuple[SolveCandidate, ...]) -> Iterator[str]:
         yield f"{requirement(one)}+{build}" if build else requirement(one)
 
 
+def requirements_of(solution: Solution) -> tuple[str, ...]:
+    """Everything that is asked of an installer, at once."""
+    return tuple(dict.fromkeys((*_requirements(solution.chosen), *solution.pins)))
+
+
 def _commands(tool: str, solution: Solution, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:
     target = _target(tool, where)
-    wanted = dict.fromkeys((*_requirements(solution.chosen), *solution.pins))
-    needs = (
-        CreateEnvironment(_FOLDER, solution.python),
-        ChangePackages(tuple(wanted), target.python),
-    )
-    return tuple(line for need in needs for line in commands(plan_for(need, target, matrix), target))
+    wanted = requirements_of(solution)
+    needs: list[Need] = [CreateEnvironment(_FOLDER, solution.python), ChangePackages(wanted, target.python)]
+    lines = [line for need in needs for line in commands(plan_for(need, target, matrix), target)]
+    for name, other in displaced(solution.chosen).items():
+        releases = {one.row.package: one.versions for one in solution.chosen}
+        there = target._replace(installed=frozenset((name, other)))
+        need = ChangePackages((f"{other}{releases[other]}",), target.python, remove=(name,))
+        lines += commands(plan_for(need, there, matrix), there)
+    return tuple(lines)
 
 
 def _target(tool: str, where: TargetMachine) -> Target:

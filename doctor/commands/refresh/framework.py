@@ -109,7 +109,7 @@ def pythons_served(wheels: Iterable[Wheel], header: str) -> tuple[str, ...] | No
     """The CPython versions that an installer takes one of the files for; None where nothing says which.
 
     A wheel of the stable ABI (cp38-abi3, PEP 425) serves its CPython and the later ones, one without an ABI (py3-none)
-    every Python 3; `Requires-Python` in METADATA says which of them the release admits. Neither is said to serve a
+    every Python 3; `Requires-Python` in METADATA says which of them the release admits. Neither is shown to serve a
     free-threaded one, which has no stable ABI before 3.15 and comes as a wheel of its own.
     """
     tags = [tag for wheel in wheels for tag in wheel.tags]

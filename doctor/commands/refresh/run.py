@@ -110,7 +110,7 @@ def refresh(  # noqa: PLR0913 - what is asked, of whom, and where it goes
     """Read the new releases of products (or the `newest` so many) and write the user's rows, product by product.
 
     Each file is complete when it appears, so what an interruption leaves is what was there before. A product that
-    cannot be read is said, and stops no other; raises NotWritten.
+    cannot be read is shown, and stops no other; raises NotWritten.
     """
     found = []
     pool = ThreadPoolExecutor(_AT_ONCE)
@@ -131,7 +131,7 @@ def refresh(  # noqa: PLR0913 - what is asked, of whom, and where it goes
 
 
 def _read(name: str, source: Source, newest: int | None, progress: Progress) -> Outcome:
-    """What is found about one product; whatever stops it is said in its place."""
+    """What is found about one product; whatever stops it is shown in its place."""
     progress(name)
     try:
         collect = {"cuda": _toolkits, "cudnn": _cudnn, "redist-component": _components}.get(name)

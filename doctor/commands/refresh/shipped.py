@@ -1,6 +1,6 @@
 """The same for a maintainer: `python -m doctor.commands.refresh.shipped --all` adds what is new to the shipped tables.
 
-Rows that are shipped stay as they are, for people have put documents beside the wheels: what is said of them
+Rows that are shipped stay as they are, for people have put documents beside the wheels: what is shown of them
 differently is printed, to be judged. One of them is touched in one way: a wheel for another processor of which the
 same holds adds that processor to it.
 """

@@ -33,13 +33,13 @@ def against_list(found: re.Match[str], clues: Clues) -> Iterator[Means]:
         yield Means(_LEFT_OUT, f"this torch has no code for {card.sm}", 0.8)
         return
     first, last = built[0], built[-1]
-    says = f"this build has code for {first.sm} to {last.sm}, the card is {card.sm}"
+    says = f"this build has code for {first.sm} to {last.sm}, but the card is {card.sm}"
     if card < first:
-        yield Means(_OLD, f"{says}: it was dropped", 0.95)
+        yield Means(_OLD, f"{says}: support was dropped", 0.95)
     elif card > last:
         yield from _too_new(card, clues, says)
     else:
-        yield Means(_LEFT_OUT, f"{says}, which this build leaves out", 0.95)
+        yield Means(_LEFT_OUT, f"{says}: this build leaves it out", 0.95)
 
 
 def _too_new(card: ComputeCapability, clues: Clues, says: str) -> Iterator[Means]:
@@ -51,11 +51,11 @@ def _too_new(card: ComputeCapability, clues: Clues, says: str) -> Iterator[Means
     known = clues.build_cuda
     if first is None or known is None:
         yield Means(_NEW, f"{says}: a build with a newer CUDA has it", 0.8)
-        yield Means(_LEFT_OUT, f"{says}, which is not in this build", 0.75)
+        yield Means(_LEFT_OUT, f"{says}: this build does not have it", 0.75)
     elif known < first:
-        yield Means(_NEW, f"{says}, which came with CUDA {first}; this build is of CUDA {known}", 0.95)
+        yield Means(_NEW, f"{says}: it needs CUDA {first}, and this build has CUDA {known}", 0.95)
     else:
-        yield Means(_LEFT_OUT, f"{says}, which this build leaves out although its CUDA {known} knows it", 0.93)
+        yield Means(_LEFT_OUT, f"{says}: this build leaves it out, although its CUDA {known} supports it", 0.93)
 
 
 def by_name(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
@@ -64,7 +64,7 @@ def by_name(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
     if clues.has(_EXTENSIONS) and not clues.has(r"is not compatible with the current PyTorch"):
         yield Means(_EXTENSION, "a compiled extension has no code for this card", 0.9)
     if clues.has(JETSON):
-        yield Means("jetson-wrong-wheel", "the wheel is not the one for this Jetson's JetPack", 0.75)
+        yield Means("jetson-wrong-wheel", "this wheel is not for this Jetson's JetPack", 0.75)
     card = clues.capabilities[-1] if clues.capabilities else None
     if card is None:
         yield Means(_LEFT_OUT, says, 0.7)
@@ -75,13 +75,13 @@ def by_name(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
     except Uncovered:
         first = None
     if known is not None and first is not None and known < first:
-        yield Means(_NEW, f"{says} ({card.sm}), which came with CUDA {first}; the build is of CUDA {known}", 0.92)
+        yield Means(_NEW, f"{says} ({card.sm}): it needs CUDA {first}, and the build has CUDA {known}", 0.92)
         return
     if known is not None and first is not None and card >= _NEWEST:
-        yield Means(_LEFT_OUT, f"{says} ({card.sm}), though CUDA {known} of the build knows it", 0.8)
+        yield Means(_LEFT_OUT, f"{says} ({card.sm}), although the build's CUDA {known} supports it", 0.8)
         yield Means(_EXTENSION, f"a compiled part beside the framework has no code for {card.sm}", 0.75)
     elif card < _OLDEST_SERVED:
-        yield Means(_OLD, f"{says}: {card.sm} has been dropped from the usual builds", 0.8)
+        yield Means(_OLD, f"{says}: the usual builds dropped {card.sm}", 0.8)
         yield Means(_LEFT_OUT, f"{says} ({card.sm})", 0.6)
     elif card >= _NEWEST:
         yield Means(_NEW, f"{says}: {card.sm} needs CUDA {first or '12.8'} or newer in the build", 0.8)

@@ -26,11 +26,11 @@ def _major(told: str) -> int:
 def mismatch(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """TensorFlow and XLA name both releases."""
     loaded, built = found["loaded"].strip("."), found["built"].strip(".")
-    says = f"cuDNN {loaded} is loaded, and the program is built for {built}"
+    says = f"cuDNN {loaded} is loaded, but the program is built for {built}"
     code = _OTHER if _major(loaded) == _major(built) else _MAJOR
     yield Means(code, says, 0.95)
     if clues.has(r"LD_LIBRARY_PATH"):
-        yield Means(_SHADOW, f"{says}: LD_LIBRARY_PATH may bring it", 0.6)
+        yield Means(_SHADOW, f"{says}: LD_LIBRARY_PATH may point to it", 0.6)
 
 
 def other_major(found: re.Match[str], clues: Clues) -> Iterator[Means]:
@@ -38,7 +38,7 @@ def other_major(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     asked = re.search(r"(?:so\.|cudnn64_)(\d+)", found[0])
     named = re.search(r"cudnn(?: version)? ?[:=v]? ?(\d+)\.\d", clues.text, re.IGNORECASE)
     if asked and named and asked[1] != named[1]:
-        yield Means(_MAJOR, f"cuDNN {asked[1]} is asked for, and {named[1]} is installed", 0.94)
+        yield Means(_MAJOR, f"the program needs cuDNN {asked[1]}, but {named[1]} is installed", 0.94)
 
 
 def outdated(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
@@ -46,6 +46,6 @@ def outdated(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
     told = re.search(r"built against:? (\d+)[\s\S]{0,120}Installed version:? (\d+)", clues.text)
     if told:
         code = _OTHER if _major(told[1]) == _major(told[2]) else _MAJOR
-        yield Means(code, f"cuDNN {told[2]} is loaded, and JAX is built against {told[1]}", 0.95)
+        yield Means(code, f"cuDNN {told[2]} is loaded, but JAX is built for {told[1]}", 0.95)
     else:
-        yield Means(_OTHER, "the cuDNN that JAX loads is older than it was built against", 0.9)
+        yield Means(_OTHER, "JAX loads an older cuDNN than it was built for", 0.9)

@@ -13,5 +13,5 @@ def warp(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """Warp prints the CUDA of both, and calls its own age the driver's where the driver dropped an entry point."""
     toolkit, driver = (tuple(map(int, found[name].split("."))) for name in ("toolkit", "driver"))
     if driver > toolkit and clues.has(r"Failed to get driver entry point|not supported in the installed CUDA driver"):
-        says = f"the driver serves CUDA {found['driver']}, and this release of Warp asks it for what older drivers had"
+        says = f"the driver supports CUDA {found['driver']}, but this Warp needs functions of older drivers"
         yield Means("framework-bug", says, 0.7)

@@ -1,4 +1,4 @@
-"""What every program may say of its GPU, in words of its own: less sure than a message that is known by its source."""
+"""Messages of any program about its GPU; less certain than a message with a known source."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def library(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     elif re.search(r"nvinfer|nvonnx|tensorrt", low):
         if clues.has(r"Cannot dlopen some TensorRT libraries|TF-TRT"):
             return  # TensorFlow's notice
-        says = f"{name} of TensorRT is not where the loader looks, or is of another TensorRT"
+        says = f"TensorRT's {name} is not on the loader's path, or has another version"
         yield Means("windows-dll-path" if ".dll" in low else "needed-library-missing", says, 0.7)
     else:
-        yield Means("cudart-soname-missing", f"{name}, which the program asks for by name, is not found", 0.6)
+        yield Means("cudart-soname-missing", f"{name}, which the program opens by name, was not found", 0.6)
         if clues.has(TOOLKIT):
-            yield Means(_OTHER_CUDA, f"the program asks for {name}, and another CUDA is installed", 0.55)
+            yield Means(_OTHER_CUDA, f"the program needs {name}, but another CUDA is installed", 0.55)
     if ".dll" in low or "64_" in low:
-        yield Means("windows-dll-path", f"{name}, or one that it needs, is not where Windows looks", 0.5)
+        yield Means("windows-dll-path", f"Windows did not find {name}, or a DLL that it needs", 0.5)
 
 
 def capability(found: re.Match[str], clues: Clues) -> Iterator[Means]:
@@ -48,5 +48,5 @@ def capability(found: re.Match[str], clues: Clues) -> Iterator[Means]:
         yield Means(_TOO_NEW, "the program has no code for this card, which is newer than its CUDA", 0.66)
         yield Means("gpu-arch-not-in-build", "the program's build leaves this card out", 0.55)
     else:
-        yield Means(_TOO_OLD, "the program has no code for this card, or wants a newer one", 0.62)
+        yield Means(_TOO_OLD, "the program has no code for this card, or needs a newer card", 0.62)
         yield Means("gpu-arch-not-in-build", "the program's build leaves this card out", 0.5)

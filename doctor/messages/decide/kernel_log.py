@@ -20,7 +20,7 @@ _RESETS = (
     "Stop the programs that use this GPU, then reset it: `sudo nvidia-smi --gpu-reset -i N`. If that fails, reboot."
 )
 _DO = {
-    NOTHING: "Nothing for this line. If a program failed, look for another error before it.",
+    NOTHING: "This line needs no action. If a program failed, look for another error before it.",
     APPLICATION: f"Restart the program. {_AGAIN}",
     RESET: f"{_RESETS} {_AGAIN}",
     RESTART: f"Stop the programs, then reboot this machine. {_AGAIN}",
@@ -47,7 +47,7 @@ _RECOVERS = {
     1: _RESETS,
     2: "Stop the programs, then reboot this machine.",
     3: "Stop the programs that copy between GPUs on this machine, then look at `nvidia-smi -q` again.",
-    4: "Take no new work on this GPU and let its programs end, then reset it: `sudo nvidia-smi --gpu-reset -i N`.",
+    4: "Start no new work on this GPU. When its programs have ended, reset it: `sudo nvidia-smi --gpu-reset -i N`.",
     7: "Stop the programs, then reboot this machine.",
 }
 _OF_RECOVERY = r"NVRM:\s+Xid\s+\((?P<card>[^)\n]{1,40})\):\s+154\b(?P<text>[^\n]{0,160})"
@@ -65,17 +65,17 @@ def of_xid(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     if row.resolution == ANNOUNCES:
         yield _of_recovery(says, found, clues)
     elif number == _REMAPPED:
-        yield Means(_HARDWARE, f"{says}: a memory row is to be replaced, or a page retired", 0.8, mends=_REMAPS)
+        yield Means(_HARDWARE, f"{says}: a memory row must be replaced, or a page retired", 0.8, mends=_REMAPS)
     elif row.fault == "event":
         yield Means(_USER, f"{says}: an event, not a fault", 0.4, mends=_DO[NOTHING])
     elif row.fault in {"gone", "hardware"}:
         yield Means(_HARDWARE, says, 0.93, mends=_OF_HARDWARE.get(action, ""))
     elif row.fault == "either" and action != NOTHING:
-        yield Means(_HARDWARE, f"{says}, of hardware or of a program", 0.6, mends=_DO.get(action, ""))
+        yield Means(_HARDWARE, f"{says}: the hardware or a program caused it", 0.6, mends=_DO.get(action, ""))
     elif action == NOTHING:
         yield Means(_USER, f"{says}: NVIDIA's catalogue says to ignore it", 0.45, mends=_DO[NOTHING])
     else:
-        yield Means(_USER, f"{says}: the program's fault by NVIDIA's catalogue", 0.6)
+        yield Means(_USER, f"{says}: a fault of the program, by NVIDIA's catalogue", 0.6)
 
 
 def _of_recovery(says: str, found: re.Match[str], clues: Clues) -> Means:
@@ -87,5 +87,5 @@ def _of_recovery(says: str, found: re.Match[str], clues: Clues) -> Means:
     number, name = named[-1]
     if number == 0:
         return Means(_USER, f"{says} to {name}: the GPU needs nothing now", 0.45, mends=_DO[NOTHING])
-    mends = _RECOVERS.get(number, f"Do what the driver names: {name}.")
+    mends = _RECOVERS.get(number, f"Do what the driver requests: {name}.")
     return Means(_RECOVERY, f"{says} to {name}", 0.95, mends=mends)

@@ -12,5 +12,5 @@ from doctor.messages.signature import Means
 def other_nvcc(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
     """Both releases; torch 2.15 prints its pattern with the values behind it."""
     toolkit, built = found["other"] or found["toolkit"], found["own"] or found["built"]
-    says = f"nvcc is of CUDA {toolkit}, torch of {built}: what is built would not fit"
+    says = f"nvcc has CUDA {toolkit}, torch has {built}: the extension would not fit"
     yield Means("wrong-nvcc-vs-torch-cuda", says, 0.96)

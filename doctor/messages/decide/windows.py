@@ -1,4 +1,4 @@
-"""Windows: DLLs that are not found, or need others that are not."""
+"""Windows: a DLL, or one that it needs, was not found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cuda_dll(found: re.Match[str], clues: Clues) -> Iterator[Means]:
         re.findall(r"CUDA[/\\ _]*(?:cuDNN|toolkit|version|PATH_)?[ :=]*v?(\d{1,2})[._]\d", clues.text, re.IGNORECASE)
     )
     if major in named:
-        yield Means(_PATH, f"{name} is of an installed CUDA, and this program does not find it", 0.93)
+        yield Means(_PATH, f"an installed CUDA has {name}, but this program does not find it", 0.93)
     elif named:
-        yield Means("framework-wants-other-cuda", f"{name} is of another CUDA than is installed", 0.9)
+        yield Means("framework-wants-other-cuda", f"{name} belongs to another CUDA than the installed one", 0.9)
     yield Means("cudart-soname-missing", f"{name} is not found", 0.85)

@@ -51,6 +51,27 @@ class DockerfileAsked(NamedTuple):
     base: DockerfileBase
 
 
+class DockerfilePip(NamedTuple):
+    """A command that installs with the pip of the system's own Python."""
+
+    source: Place
+    breaks: bool  # whether it names --break-system-packages
+    is_allowed: bool  # whether a variable, or a file that was deleted, lets it install
+    is_upgraded: bool  # whether a line before it put a newer pip in place
+    names: tuple[str, ...]  # what it installs
+    system: str = ""  # whose packages bring pip, "debian-12"; "" if unknown
+    other_python: DockerfileLine | None = None  # another Python that packages bring, which gets nothing of it
+
+
+class DockerfileTargets(NamedTuple):
+    """The compute capabilities that a line compiles for."""
+
+    what: str  # "-DCMAKE_CUDA_ARCHITECTURES=80;90"
+    source: Place
+    code: tuple[str, ...]  # "9.0" of machine code
+    ptx: tuple[str, ...]  # "9.0" that newer GPUs compile from
+
+
 class DockerfileService(NamedTuple):
     """A service of a compose file, which is started from the image."""
 
@@ -79,3 +100,6 @@ class DockerfileFacts(NamedTuple):
     lines: tuple[DockerfileLine, ...] = ()  # that name a package, as they are written
     python: str = ""  # of the image's own pip, "3.12"; "" if no line tells it
     unjudged: tuple[DockerfileLine, ...] = ()  # that may install a framework, and do not say which
+    pips: tuple[DockerfilePip, ...] = ()
+    apt_updates: tuple[DockerfileLine, ...] = ()  # before a line that puts NVIDIA's new package key in place
+    targets: tuple[DockerfileTargets, ...] = ()

@@ -1,5 +1,7 @@
 """Facts about Python environments and the frameworks in them, read without starting an interpreter."""
 
+from enum import Enum
+
 from compat.base.record import NamedTuple
 from compat.version import CodeTarget, CudaVersion, CudnnVersion
 from doctor.model.facts.seen import Fact, Place, Unseen
@@ -143,6 +145,62 @@ class Extension(NamedTuple):
         return f"{self.distribution} {self.version}".rstrip()
 
 
+class CannotStart(Enum):
+    """Why an interpreter does not start, or starts without the packages of its environment."""
+
+    ABSENT = "absent"  # the environment has none
+    LINK = "link"  # a symlink that leads to nothing
+    LOADER = "loader"  # the program's own loader (PT_INTERP) is not there: another C library or machine
+    LIBRARY = "library"  # a library that it needs is not found
+    MINOR = "minor"  # it is another Python than the environment was made for
+
+
+class InterpreterStart(NamedTuple):
+    """What starting the interpreter of an environment depends on, read from its file."""
+
+    path: str  # the file, links followed; that of the link, where it leads to nothing
+    machine: str = ""  # "x86_64"; "" for a script
+    glibc: str = ""  # newest version of the C library that it asks for, "2.38"; "" for none
+    fault: CannotStart | None = None
+    what: str = ""  # the link's target, the loader, the library, the Python that starts ("3.13")
+
+
+class Unloadable(Enum):
+    """Why compiled modules of a package cannot be loaded."""
+
+    PYTHON = "python"  # all of them are for other Pythons
+    MACHINE = "machine"  # for another type of machine
+    VERSION = "version"  # a C or C++ library has no such version
+    LIBRARY = "library"  # a library that one needs is not found
+    NUMPY = "numpy"  # compiled for NumPy 1, and NumPy 2 is installed
+
+
+class NativeFault(NamedTuple):
+    """Compiled modules of a package that the interpreter cannot load."""
+
+    distribution: str  # "opencv-python"
+    version: str
+    path: str  # of the module; of all of them, the package's dist-info
+    why: Unloadable
+    what: str  # the Pythons, the machine, the version, the library, NumPy's release
+    lacks: str = ""  # of a version, who lacks it: a file, or "glibc 2.36"
+    is_sure: bool = False  # importing the package imports the module
+    required_by: tuple[str, ...] = ()  # frameworks whose metadata requires the package
+
+    @property
+    def label(self) -> str:
+        """How findings name it."""
+        return f"{self.distribution} {self.version}"
+
+
+class HidingModule(NamedTuple):
+    """A module of somebody's own that Python imports in place of a framework."""
+
+    package: str  # "torch"
+    path: str  # ".../torch.py"
+    by: str  # "PYTHONPATH", or "" for the directory in which Python is started
+
+
 class Base(NamedTuple):
     """The Python that a virtual environment is made from, whose packages it sees as well (--system-site-packages)."""
 
@@ -167,7 +225,7 @@ class Environment(NamedTuple):
     extensions: Fact[tuple[Extension, ...]] = Unseen("its compiled extensions were not looked at")
     incomplete: Fact[tuple[Incomplete, ...]] = Unseen("the lists of its packages' files were not read")
     installers: tuple[str, ...] = ()  # who can install there: "pip", else "uv", else "ensurepip" to get pip by, "none"
-    keeper: str = ""  # whose lock file rules it: "uv", "poetry", "pdm", "pipenv", "pixi"
+    keeper: str = ""  # whose lock file rules it: "uv", "poetry", "pdm", "pipenv", "pixi", "hatch"
     project: str = ""  # the directory of that lock file, "" where it is not known
     program: str = ""  # on Windows, the directory of the program that runs: the base's where python.exe only starts it
     machine: Fact[str] = Unseen("it is only read on Windows")  # what that program is built for, "x86_64", "i386"
@@ -180,6 +238,10 @@ class Environment(NamedTuple):
     half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
     unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
     wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
+    hiding: tuple[HidingModule, ...] = ()
+    not_read: tuple[str, ...] = ()  # files and directories of its frameworks that this user may not read
+    native_faults: Fact[tuple[NativeFault, ...]] | None = None  # None where nobody looked: without a framework
+    start: Fact[InterpreterStart] | None = None  # None where no interpreter was looked for: a plan, a dump, Windows
 
     @property
     def label(self) -> str:

@@ -9,7 +9,7 @@ from installers.effect import DistributionsInstalled
 
 
 def apply(effect: DistributionsInstalled, world: SimulatedMachine) -> SimulatedMachine:
-    """What is there at the release that is admitted stays as it is, unless it is installed anew."""
+    """What is there at the release that is admitted stays as it is, unless it is reinstalled."""
     environment = environment_at(effect.python, world.facts)
     if environment is None:
         return world

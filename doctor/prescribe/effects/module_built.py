@@ -20,7 +20,7 @@ def apply(effect: ModuleBuilt, world: SimulatedMachine) -> SimulatedMachine:
     if not releases:
         return world
     flavour = next((one.flavour for one in files), Unseen("its source says it"))
-    signed = next((one.signed for one in files), Unseen("whether it is signed shows when it is built"))
+    signed = next((one.signed for one in files), Unseen("its signature is known only after the build"))
     made = ModuleFile(
         path=f"/lib/modules/{kernel}/updates/dkms/nvidia.ko",
         kernel=kernel,

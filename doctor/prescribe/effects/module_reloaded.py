@@ -11,6 +11,6 @@ def apply(effect: ModuleReloaded, world: SimulatedMachine) -> SimulatedMachine:
     """CUDA opens nvidia_uvm when it starts, so that its earlier answer counts no more."""
     if effect.name != "nvidia_uvm":
         return world
-    start = Unseen("CUDA was not started again since nvidia_uvm was loaded anew")
+    start = Unseen("CUDA was not started again after nvidia_uvm was reloaded")
     driver = world.facts.driver._replace(cuda_start=start)
     return world._replace(facts=world.facts._replace(driver=driver))

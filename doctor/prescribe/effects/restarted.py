@@ -1,4 +1,4 @@
-"""The machine, WSL or the container has started anew."""
+"""The machine, WSL or the container has started again."""
 
 from __future__ import annotations
 

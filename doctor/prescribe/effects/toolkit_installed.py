@@ -1,4 +1,4 @@
-"""A CUDA toolkit lies in a directory."""
+"""A CUDA toolkit is in a directory."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def need_own_cuda(framework: Framework) -> None:
     if value_or(framework.build, "").startswith("rocm"):
         raise NotApplicable(f"{framework.label} is built for AMD GPUs")
     if traits_of(framework.package).runs_on:
-        raise NotApplicable(f"{framework.package} runs on the CUDA of {traits_of(framework.package).runs_on}")
+        raise NotApplicable(f"{framework.package} uses the CUDA of {traits_of(framework.package).runs_on}")
 
 
 def build_row(framework: Framework, facts: Facts, matrix: Matrix) -> FrameworkRow:
@@ -207,7 +207,7 @@ def preload(framework: Framework) -> tuple[Need, ...]:
     """What the program calls before, which the framework's own guide tells it to."""
     calls = traits_of(framework.package).preload.items()
     return tuple(
-        Advice(f"Call {call} in the program, before anything else of {framework.package}.")
+        Advice(f"In the program, call {call} before any other use of {framework.package}.")
         for call, releases in calls
         if keeps(releases, framework.version)
     )
@@ -253,7 +253,7 @@ def riders(framework: Framework, environment: Environment) -> tuple[Framework, .
 
 
 def fits_dependents(row: FrameworkRow, framework: Framework, environment: Environment) -> bool:
-    """Whether riders take this release of what they run on; a follower comes anew with it, and its pin goes."""
+    """Whether riders take this release of what they run on; a follower comes again with it, and its pin goes."""
     followers = traits_of(framework.package).followers
     staying = (one for one in riders(framework, environment) if one.package not in followers)
     asked = (pin(text) for one in staying for text in value_or(one.requires, ()))

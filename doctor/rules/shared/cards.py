@@ -13,7 +13,7 @@ from doctor.model.facts.gpu import PciDevice
 from doctor.model.facts.seen import Seen, value_or
 from doctor.rules.shared.conditions import on_host
 
-_TAKES_TURNS = "take one of them out, or give it to a virtual machine"
+_TAKES_TURNS = "remove one of them, or pass it to a virtual machine"
 
 
 def generations(facts: Facts, matrix: Matrix) -> tuple[GenerationRow, ...]:
@@ -53,8 +53,8 @@ def driver_needed(facts: Facts, matrix: Matrix) -> Need:
     never = [row for row in rows if row.open_module == "no"]
     if only and never:
         return Advice(
-            f"No driver runs {only[0].name}, which needs the open kernel module, and {never[0].name}, which the open "
-            f"one does not drive, at once: {_TAKES_TURNS}."
+            f"{only[0].name} needs the open kernel module, and {never[0].name} does "
+            f"not work with it: no driver runs both. {_TAKES_TURNS}."
         )
     return InstallDriver(f"=={last}.*" if last else "", "open" if only else "")
 

@@ -27,7 +27,7 @@ def tools_of(framework: Framework, facts: Facts, matrix: Matrix) -> CodeTools:
     if not traits_of(framework.package).compiles:
         need_own_cuda(framework)
     if not matrix.uses_tool("libdevice", traits_of(framework.package).id, framework.version):
-        raise NotApplicable(f"{framework.label} compiles kernels only where a program asks for it")
+        raise NotApplicable(f"{framework.label} compiles kernels only if a program needs it")
     for one in facts.code_tools.get():
         if (one.environment, one.package) == (framework.environment, framework.package):
             return one
@@ -46,7 +46,7 @@ def capabilities(facts: Facts) -> tuple[ComputeCapability, ...]:
     """The compute capabilities of this machine's cards, each once; raises UnseenError."""
     found = {gpu.capability.get() for gpu in facts.gpus.get()}
     if not found:
-        raise UnseenError("no GPU answers, so what ptxas must build for is not known")
+        raise UnseenError("no GPU answers, so ptxas's target is unknown")
     return tuple(sorted(found))
 
 

@@ -49,10 +49,10 @@ def cuda_start(facts: Facts) -> CudaStart:
 
 
 def cuda_start_evidence(facts: Facts) -> tuple[Evidence, ...]:
-    """What CUDA said, and why it was asked."""
+    """What CUDA said, and why it was checked."""
     start = facts.driver.cuda_start.get()
     return Evidence(f"{start.code} {start.error}" if start.code else start.error, label="cuInit"), Evidence(
-        start.why, label="why it was asked"
+        start.why, label="why it was checked"
     )
 
 
@@ -73,11 +73,11 @@ def need_kernel_driver(facts: Facts) -> None:
     if wsl(facts):
         raise NotApplicable("in WSL the driver runs in Windows")
     if value_or(facts.system.jetson, ""):
-        raise NotApplicable("a Jetson brings its driver with its system image")
+        raise NotApplicable("a Jetson's system image contains the driver")
     need_gpu(facts)
     cards = value_or(facts.pci, ())
     if cards and all(card.driver == "vfio-pci" for card in cards):
-        raise NotApplicable("every NVIDIA card is handed to virtual machines (vfio-pci)")
+        raise NotApplicable("every NVIDIA card is passed to virtual machines (vfio-pci)")
 
 
 def need_own_kernel(facts: Facts) -> None:
@@ -129,8 +129,8 @@ def without_gpus(facts: Facts) -> str:
 def ask_for_gpus() -> Need:
     """What a job asks Slurm for. Source: Slurm, "Generic Resource (GRES) Scheduling"."""
     return Advice(
-        "Ask Slurm for a GPU when the job is started: 'srun --gres=gpu:1 --pty bash', in a batch script '#SBATCH "
-        "--gres=gpu:1'. Some clusters also want a partition that has GPUs (-p): \"sinfo -o '%P %G'\" lists them."
+        "Request a GPU from Slurm at the job's start: 'srun --gres=gpu:1 --pty bash', in a batch script '#SBATCH "
+        "--gres=gpu:1'. Some clusters also need a partition with GPUs (-p): \"sinfo -o '%P %G'\" lists them."
     )
 
 
@@ -149,5 +149,5 @@ def kernel_says(facts: Facts) -> str:
 def on_host(facts: Facts, need: Need, what: str) -> Need:
     """The need itself; in a container or image, which cannot bring it about, a request to do so on the host."""
     if facts.assumed:
-        return Advice(f"On the machine that runs it: {what}.")
+        return Advice(f"On the host: {what}.")
     return Advice(f"On the host, not in this container: {what}.") if container(facts) else need

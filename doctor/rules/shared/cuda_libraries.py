@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from compat.matrix import Matrix, Uncovered, accepts
-from compat.need import AssignVariable, ChangePackages, InstallToolkit, Need
+from compat.need import AssignVariable, ChangePackages, InstallPackage, InstallToolkit, Need
 from compat.row import LibraryRow
 from compat.traits import is_for_gpus, traits_of
 from compat.version import CudaVersion
@@ -38,7 +38,7 @@ def predicted(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tup
     told = (one for one in predictions_for(framework, facts) if one.is_cuda)
     found = tuple(one for one in told if cudnn or "cudnn" not in one.soname)
     if not found:
-        raise NotApplicable(f"{framework.label} is not known to ask for CUDA's libraries by name")
+        raise NotApplicable(f"{framework.label} is not known to open CUDA libraries by name")
     return found
 
 
@@ -71,7 +71,7 @@ def not_found(framework: Framework, facts: Facts, *, cudnn: bool = False) -> tup
     if not missing:
         for one in found:
             if one.outcome is not Outcome.DAMAGED:  # a finding of its own: cuda-library-damaged
-                one.path.get()  # what could not be told must be said
+                one.path.get()  # what was unknown must be said
     return missing
 
 
@@ -117,14 +117,22 @@ def both_releases(one: Prediction, facts: Facts, matrix: Matrix) -> tuple[tuple[
 
 
 def dotted(release: tuple[int, ...]) -> str:
-    """As it is written; "of an unknown release" for ()."""
-    return ".".join(map(str, release)) or "of an unknown release"
+    """As it is written; "of unknown version" for ()."""
+    return ".".join(map(str, release)) or "of unknown version"
 
 
 def is_wheel(framework: Framework, facts: Facts) -> bool:
     """Whether a framework was installed by pip, not by conda."""
     found = distribution_of(framework, facts)
     return found is not None and found.kind == "wheel"
+
+
+def own_extra(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[InstallPackage, ...]:
+    """The framework itself with the extra that brings CUDA's wheels, onnxruntime-gpu[cuda,cudnn]; () without one."""
+    named = traits_of(framework.package).asked_as.get(framework.package, "").startswith(f"{framework.package}[")
+    brings = (one.optional and one.name.startswith("nvidia-") for one in pins_of(framework, facts, matrix))
+    python = environment_of(framework, facts).interpreter
+    return (InstallPackage(framework.package, f"=={framework.version}", python),) if named and any(brings) else ()
 
 
 def wheels_for(
@@ -201,7 +209,7 @@ def absent_pins(framework: Framework, facts: Facts, matrix: Matrix) -> list[str]
 
 
 def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Matrix) -> str:
-    """The wheel that brings a library to a framework, at the release that it asks for; "" where nobody knows.
+    """The wheel that brings a library to a framework, at the release that it asks for; "" where unknown.
 
     Several CUDA majors share a SONAME (libcusolver.so.11): what the framework requires decides, then its CUDA.
     """
@@ -216,7 +224,9 @@ def requirement_for(soname: str, framework: Framework, facts: Facts, matrix: Mat
     if len({row.wheel for row in rows}) > 1:
         cuda = known_cuda(framework, facts, matrix)
         rows = tuple(row for row in rows if cuda and accepts(row.cuda, cuda))
-    return rows[0].wheel if rows else ""
+    if not rows or not rows[0].wheel or "-cu1" in rows[0].wheel:
+        return rows[0].wheel if rows else ""
+    return f"{rows[0].wheel}=={soname.rpartition('.')[2]}.*"  # from CUDA 13 on the wheel has the number of the SONAME
 
 
 def wheels_beside_cuda(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
@@ -235,7 +245,7 @@ def _beside(wheels: str, framework: Framework, facts: Facts, matrix: Matrix) -> 
 
 
 def known_cuda(framework: Framework, facts: Facts, matrix: Matrix) -> CudaVersion | None:
-    """See `cuda_of`; None where nobody knows."""
+    """See `cuda_of`; None where unknown."""
     try:
         return cuda_of(framework, facts, matrix).value
     except (Uncovered, UnseenError, NotApplicable):

@@ -1,4 +1,4 @@
-"""Which copy of cuDNN a framework was built for and loads, what a copy lacks, and how it is mended."""
+"""Which copy of cuDNN a framework was built for and loads, what a copy lacks, and how it is fixed."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def compiled_with(framework: Framework, facts: Facts, matrix: Matrix) -> Seen[Cu
     if isinstance(framework.cudnn, Seen):
         return _with_minor(framework, framework.cudnn, facts, matrix)
     if not matrix.has(framework.package):
-        raise NotApplicable(f"{framework.package} is not known to use cuDNN by itself")
+        raise NotApplicable(f"{framework.package} is not known to use cuDNN itself")
     row = build_row(framework, facts, matrix)
     if row.cudnn_accepts == "":
-        raise NotApplicable(f"{framework.label} asks for no cuDNN")
+        raise NotApplicable(f"{framework.label} needs no cuDNN")
     version = row.cudnn or _oldest(row.cudnn_accepts or "")
     if version is None:
-        raise UnseenError(f"neither {framework.label} nor the matrix says which cuDNN it was built with")
+        raise UnseenError(f"the cuDNN that {framework.label} was built with is unknown")
     return Seen(version, f"matrix, {row.id}")
 
 
@@ -95,7 +95,7 @@ def skip_unless_cudnn_used(framework: Framework, facts: Facts) -> None:
     if users:
         names = {one.name for one in value_or(environment_of(framework, facts).distributions, ())}
         if names.isdisjoint(users):
-            raise NotApplicable(f"{framework.label} uses cuDNN only where a program asks for it")
+            raise NotApplicable(f"{framework.label} uses cuDNN only if a program needs it")
 
 
 def predictions(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
@@ -113,7 +113,7 @@ def need_to_ask(framework: Framework, facts: Facts) -> None:
     """Raise NotApplicable where a library that is not found ends the process before it asks for cuDNN."""
     before = next((one.soname for one in predictions_for(framework, facts) if one.missing and not one.optional), "")
     if before:
-        raise NotApplicable(f"{framework.label} does not come to ask for cuDNN: {before} is not found")
+        raise NotApplicable(f"{framework.label} stops before it needs cuDNN: {before} was not found")
 
 
 def predictions_for(framework: Framework, facts: Facts) -> tuple[Prediction, ...]:
@@ -157,9 +157,9 @@ def prediction(framework: Framework, facts: Facts) -> Prediction:
     found = sorted(predictions(framework, facts), key=lambda one: (not isinstance(one.path, Seen), is_main(one.soname)))
     if not found:
         need_to_ask(framework, facts)
-        raise UnseenError(f"which cuDNN {framework.label} loads could not be told from its files")
+        raise UnseenError(f"the files of {framework.label} do not show which cuDNN it loads")
     if is_lone_main(found, framework):
-        raise NotApplicable(f"{framework.label} brings cuDNN's main library alone: cudnn-sublibrary-missing")
+        raise NotApplicable(f"{framework.label} has only cuDNN's main library: see cudnn-sublibrary-missing")
     return found[0]
 
 
@@ -182,11 +182,11 @@ def copy_of(path: str, facts: Facts) -> CudnnCopy | None:
 
 
 def loaded_copy(framework: Framework, facts: Facts) -> CudnnCopy:
-    """The copy that a framework loads; raises UnseenError where that could not be told, or nothing answers."""
+    """The copy that a framework loads; raises UnseenError where that was unknown, or nothing answers."""
     path = prediction(framework, facts).path.get()
     copy = copy_of(path, facts)
     if copy is None:
-        raise UnseenError(f"{path} is not among the copies of cuDNN that were read")
+        raise UnseenError(f"{path} is not a cuDNN copy that was read")
     return copy
 
 
@@ -292,7 +292,7 @@ def out_of_variable(found: Prediction) -> Need | None:
     if way.rule is FoundBy.PRELOAD:
         return ClearVariable(found.variable)
     if not way.entry:
-        return Advice(f"Take the empty element, which is the current directory, out of {found.variable}.")
+        return Advice(f"Remove the empty entry (the current directory) from {found.variable}.")
     return DropFromPath(found.variable, way.entry, way.set_in)
 
 
@@ -304,7 +304,7 @@ def part_names(copy: CudnnCopy) -> frozenset[str]:
 def need_parts(copy: CudnnCopy) -> None:
     """Raise NotApplicable for a copy that is a header alone."""
     if not copy.parts.get():
-        raise NotApplicable(f"only a header lies in {copy.path}")
+        raise NotApplicable(f"{copy.path} has only a header")
 
 
 def lacking(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> tuple[str, ...]:
@@ -373,7 +373,7 @@ def reinstall_need(copy: CudnnCopy, facts: Facts) -> InstallPackage | InstallSys
 
 
 def _put_over(copy: CudnnCopy, facts: Facts) -> Distribution | None:
-    """The wheel in whose directory files of another release lie in place of its own; None without a pip to ask.
+    """The wheel in whose directory files of another release are in place of its own; None without a pip to ask.
 
     Wheels for two CUDAs share the directory: the one that a framework there requires comes back.
     """
@@ -417,7 +417,7 @@ def pin_of(framework: Framework) -> tuple[str, str]:
 def right_copies(framework: Framework, built: CudnnVersion, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
     """What brings the cuDNN that a framework was built for, best first: the wheel that it asks for, the system's copy.
 
-    A wheel that only an extra asks for comes first where the framework looks into wheels by itself.
+    Wheels come first: they need no root, and change this environment only.
     """
     name, specifier = pin_of(framework)
     if name:
@@ -425,8 +425,7 @@ def right_copies(framework: Framework, built: CudnnVersion, facts: Facts, matrix
     system = _of_the_system(framework, built, facts, matrix)
     asked = (one for one in pins_of(framework, facts, matrix) if _WHEEL.fullmatch(one.name))
     wheels = tuple(wheel_need(one.name, one.specifier, framework, facts) for one in asked)
-    first = traits_of(framework.package).opens != "call"  # else a program must open the wheel's files
-    return tuple(dict.fromkeys((*wheels, system) if first else (system, *wheels)))[:_WAYS_AT_MOST]
+    return tuple(dict.fromkeys((*wheels, system)))[:_WAYS_AT_MOST]
 
 
 def right_copy(framework: Framework, built: CudnnVersion, facts: Facts, matrix: Matrix) -> Need:
@@ -463,7 +462,7 @@ def releases_made_for(copy: CudnnCopy, framework: Framework, facts: Facts, matri
 
 
 def wheel_need(name: str, specifier: str, framework: Framework, facts: Facts) -> Need:
-    """The wheel; all its files anew where one is listed that fits: a plain install would call that satisfied."""
+    """The wheel; all its files again where one is listed that fits: a plain install would call that satisfied."""
     environment = environment_of(framework, facts)
     there = next((one.version for one in value_or(environment.distributions, ()) if one.name == name), "")
     if there and keeps(specifier, there):
@@ -476,7 +475,7 @@ def _of_the_system(framework: Framework, built: CudnnVersion, facts: Facts, matr
     floor = ".".join(map(str, built[:2]))
     major = _cuda_major(framework, facts, matrix)
     if not major:
-        text = f"Install cuDNN {floor} or newer, older than {built.major + 1}, for the CUDA of {framework.label}."
+        text = f"Install cuDNN {floor} or newer (below {built.major + 1}) for the CUDA of {framework.label}."
         return Advice(text)
     return InstallCudnn(f">={floor},<{built.major + 1}", _directory_on_path(major, facts), str(major))
 
@@ -494,7 +493,7 @@ def _directory_on_path(major: int, facts: Facts) -> str:
 
 
 def _cuda_major(framework: Framework, facts: Facts, matrix: Matrix) -> int:
-    """The CUDA major of a build, 0 where nobody knows it."""
+    """The CUDA major of a build, 0 where unknown it."""
     try:
         return cuda_of(framework, facts, matrix).value.major
     except (Uncovered, UnseenError, NotApplicable):

@@ -26,7 +26,7 @@ def needs_of(framework: Framework, facts: Facts) -> tuple[Dll, ...]:
     for one in facts.dlls.get():
         if (one.environment, one.package) == (framework.environment, framework.package):
             return one.dlls.get()
-    raise NotApplicable(f"the libraries of {framework.label} are not known to name any")
+    raise NotApplicable(f"the libraries of {framework.label} are not known to need any")
 
 
 def astray(framework: Framework, facts: Facts) -> list[Dll]:
@@ -46,13 +46,13 @@ def _for_its_cuda(dll: Dll, framework: Framework, facts: Facts) -> Dll:
 
 
 def nowhere(framework: Framework, facts: Facts) -> list[Dll]:
-    """CUDA's DLLs that lie in no directory of this machine that was looked at.
+    """CUDA's DLLs that are in no directory of this machine that was looked at.
 
     Raises NotApplicable where a framework needs none, and as `needs_of`.
     """
     asked = [one for one in needs_of(framework, facts) if not one.name.lower().startswith(_OF_OTHER_RULES)]
     if not asked:
-        raise NotApplicable(f"the libraries of {framework.label} name no DLL of CUDA's")
+        raise NotApplicable(f"the libraries of {framework.label} need no CUDA DLL")
     return [one for one in asked if not (one.found or one.elsewhere or one.foreign)]
 
 
@@ -65,19 +65,19 @@ def if_known(find: Callable[[Framework, Facts], list[Dll]], framework: Framework
 
 
 def cuda_there(framework: Framework, facts: Facts, matrix: Matrix, explains: tuple[Symptom, ...] = ()) -> Answer:
-    """BAD for DLLs of CUDA's that lie in no directory of this machine that was looked at.
+    """BAD for DLLs of CUDA's that are in no directory of this machine that was looked at.
 
     Raises NotApplicable where a framework needs none, UnseenError.
     """
     need_own_cuda(framework)
     lost = nowhere(framework, facts)
     if not lost:
-        return ok(f"every DLL of CUDA's that {framework.label} needs is here")
+        return ok(f"every CUDA DLL that {framework.label} needs exists")
     more = f" and {len(lost) - 1} more, which are" if len(lost) > 1 else ", which is"
     cuda = known_cuda(framework, facts, matrix)
-    there = InstallToolkit(f"=={cuda}.*") if cuda else Advice(f"Install the CUDA that has {lost[0].name}.")
+    there = InstallToolkit(f"=={cuda}.*") if cuda else Advice(f"Install the CUDA version with {lost[0].name}.")
     return bad(
-        f"{framework.label} needs {lost[0].name}{more} neither on Path nor in a CUDA toolkit of this machine",
+        f"{framework.label} needs {lost[0].name}{more} not on Path and not in a CUDA toolkit here",
         there,
         evidence=tuple(Evidence(f"needs {one.name}", file=one.asker) for one in lost),
         explains=(*explains, *(Symptom(code, framework.label) for code in _WITHOUT_CUDA)),

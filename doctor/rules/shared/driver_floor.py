@@ -21,19 +21,19 @@ class Start(NamedTuple):
 def start_of(cuda: CudaVersion, facts: Facts, matrix: Matrix) -> Start:
     """By the floor of that CUDA, the driver's own word, and a forward-compatible libcuda; raises Uncovered."""
     if value_or(facts.system.jetson, "") and not isinstance(facts.driver.release, Seen):
-        raise NotApplicable("a Jetson's driver comes with its system image, and does not tell its release")
+        raise NotApplicable("a Jetson's driver comes with its system image and does not show its version")
     driver = facts.driver.release.get()
     try:
         floor = matrix.driver_floor(cuda, facts.system.family.get())
     except Uncovered:
         if not _says_so(facts, cuda):
             raise
-        return Start(None, f"driver {driver} says that it runs CUDA {cuda}")
+        return Start(None, f"driver {driver} reports CUDA {cuda}")
     if driver >= floor:
-        return Start(None, f"driver {driver} runs CUDA {cuda}")
+        return Start(None, f"driver {driver} supports CUDA {cuda}")
     compat = _compat(facts, floor)
     if compat:
-        return Start(None, f"{compat.path}, a forward-compatible libcuda, runs CUDA {cuda} on driver {driver}")
+        return Start(None, f"{compat.path} (forward-compatible libcuda) supports CUDA {cuda} on driver {driver}")
     return Start(floor, f"CUDA {cuda} needs driver {floor} or newer; this is {driver}")
 
 

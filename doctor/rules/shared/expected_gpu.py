@@ -28,13 +28,13 @@ def _signs(facts: Facts) -> Iterator[Evidence]:
         yield Evidence(f"a library of driver {library.release}", library.path)
         break
     for file in value_or(driver.module_files, ())[:1]:
-        yield Evidence("a kernel module of NVIDIA", file.path)
+        yield Evidence("an NVIDIA kernel module", file.path)
     for build in value_or(driver.dkms, ())[:1]:
         yield Evidence(f"DKMS has {build.module} {build.release}")
     for module in [one for one in value_or(driver.modules_loaded, ()) if one.startswith("nvidia")][:1]:
         yield Evidence.of(driver.modules_loaded, f"the kernel module {module} is loaded")
     for node in value_or(driver.nodes, ())[:1]:
-        yield Evidence("a device file of NVIDIA", node.path)
+        yield Evidence("an NVIDIA device file", node.path)
     for line in [one for one in value_or(system.kernel_log, ()) if _names_a_card(one)][:1]:
         yield Evidence.of(system.kernel_log, line)
     job = value_or(system.job, None)

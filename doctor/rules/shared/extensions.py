@@ -94,8 +94,8 @@ def wanted_name(package: ExtensionPackage, facts: Facts) -> str:
     own = package.modules[0]
     if takes_the_runtime_that_it_finds(own.distribution, own.version):
         raise UnseenError(
-            f"{package.label} takes the library for the libcudart.so that it finds by CONDA_PREFIX, LD_LIBRARY_PATH "
-            "and other variables of its start, not for torch's CUDA"
+            f"{package.label} uses the libcudart.so found through CONDA_PREFIX, "
+            "LD_LIBRARY_PATH and other variables, not torch's CUDA"
         )
     cuda, said = package.torch.cuda.get(), variable(facts)
     return (said.value if said else "") or f"{cuda.major}{cuda.minor}"
@@ -162,14 +162,18 @@ def building_again(package: ExtensionPackage, facts: Facts, archs: str = "") -> 
     toolkits = (each for each in value_or(facts.toolkit.toolkits, ()) if isinstance(each.nvcc, Seen))
     toolkit = next((each for each in toolkits if value_or(each.cuda, None) == cuda), None)
     if toolkit is None:
-        return f"build it again in this environment, which takes a toolkit of CUDA {cuda} with nvcc: none is found here"
+        return (
+            f"build it again in this environment; this needs a CUDA {cuda} toolkit with nvcc, which was not found here"
+        )
     if not one.version:
         return f"build it again from its source in this environment, with CUDA_HOME={toolkit.path}"
     here = next(each for each in facts.environments.get() if each.prefix == package.environment)
     has_pip = any(each.name == "pip" for each in value_or(here.distributions, ()))
     python = shlex.quote(here.interpreter)
-    tool = f"{python} -m pip install --force-reinstall" if has_pip else f"uv pip install --python {python} --reinstall"
+    tool = (
+        f"{python} -m pip install --force-reinstall" if has_pip else (f"uv pip install --python {python} --reinstall")
+    )
     options = f"--no-deps --no-build-isolation --no-binary {one.distribution} {one.distribution}=={one.version}"
     listed = f"TORCH_CUDA_ARCH_LIST={shlex.quote(archs)} " if archs else ""
     variables = f"CUDA_HOME={shlex.quote(toolkit.path)} {listed}"
-    return f"build it again, where it publishes its source: `{variables}{tool} {options}`"
+    return f"if its source is published, build it again: `{variables}{tool} {options}`"

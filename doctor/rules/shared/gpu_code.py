@@ -46,7 +46,7 @@ class Code(NamedTuple):
     cuda: CudaVersion | None  # None where nobody says what it was built with
     gpus: tuple[Gpu, ...]  # the visible ones
     unserved: tuple[Gpu, ...]
-    reported: tuple[PtxRow, ...] = ()  # what is said of the PTX that would serve them
+    reported: tuple[PtxRow, ...] = ()  # what is shown of the PTX that would serve them
 
 
 def answer(code: str, framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -57,10 +57,10 @@ def answer(code: str, framework: Framework, facts: Facts, matrix: Matrix) -> Ans
         targets = targets_of(framework, facts, matrix)
     except Uncovered as error:
         if code != NOT_IN_BUILD:
-            raise NotApplicable(f"what it was built for is not known: see {NOT_IN_BUILD}") from error
+            raise NotApplicable(f"its targets are unknown: see {NOT_IN_BUILD}") from error
         usual = _is_usual(framework, facts, matrix)
         if usual and traits_of(framework.package).compiles:
-            return ok(f"{framework.label} compiles its kernels for the GPU that it meets")
+            return ok(f"{framework.label} compiles its kernels for the GPU that is present")
         return unknown(str(error))._replace(blocks_verdict=not usual)
     seen = _look(framework, targets, facts, matrix)
     if not seen.unserved:
@@ -79,7 +79,7 @@ def visible_gpus(facts: Facts) -> tuple[Gpu, ...]:
     """
     gpus = facts.gpus.get()
     if not gpus:
-        raise UnseenError("the driver shows no GPU")
+        raise UnseenError("the driver lists no GPU")
     variables = {one.name: one.value for one in value_or(facts.configuration.variables, ())}
     names = [name.strip() for name in variables.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
     by_bus = variables.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
@@ -94,7 +94,7 @@ def _is_named(gpu: Gpu, name: str, *, by_bus: bool) -> bool:
 
 
 def _is_usual(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
-    """Whether the CUDA of a build whose code nobody knows can compile for every GPU here: no sign of trouble.
+    """Whether the CUDA of a build whose code it is unknown can compile for every GPU here: no sign of trouble.
 
     JAX, CuPy and ONNX Runtime do not publish what each wheel was built for.
     """
@@ -110,7 +110,7 @@ def _is_usual(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
 
 def _look(framework: Framework, targets: Seen[tuple[CodeTarget, ...]], facts: Facts, matrix: Matrix) -> Code:
     if not targets.value:
-        raise NotApplicable(f"{framework.label} carries no GPU code: it is compiled on the machine")
+        raise NotApplicable(f"{framework.label} contains no GPU code: it is compiled on the machine")
     gpus = visible_gpus(facts)
     jetson = bool(value_or(facts.system.jetson, ""))
     cuda = _cuda(framework, facts, matrix)
@@ -177,7 +177,7 @@ def _served(seen: Code) -> str:
     machine_code = tuple(target for target in seen.targets.value if target.kind == "sm")
     late = [gpu for gpu in seen.gpus if not serves(machine_code, gpu.capability.get())]
     if late:
-        return f"{seen.framework.label} brings PTX for {_names(tuple(late))}, which the driver compiles at first use"
+        return f"{seen.framework.label} has PTX for {_names(tuple(late))}, which the driver compiles at first use"
     return f"{seen.framework.label} has code for {_names(seen.gpus)}"
 
 
@@ -216,9 +216,9 @@ def _explains(framework: Framework) -> tuple[Symptom, ...]:
 def _reason(cause: str, seen: Code, matrix: Matrix) -> str:
     built = sorted({target.capability for target in seen.targets.value})
     if seen.reported:
-        return f"its PTX for them is reported not to load, {seen.reported[0].error}"
+        return f"its PTX for them did not load: {seen.reported[0].error}"
     if cause == TOO_NEW and seen.cuda is not None:
-        return f"CUDA {seen.cuda}, which it was built with, ends at {_newest(seen.cuda, matrix)}"
+        return f"CUDA {seen.cuda}, which it was built with, supports GPUs up to {_newest(seen.cuda, matrix)}"
     if cause == TOO_OLD:
         return f"its oldest code is for {built[0].sm}"
     return "it was built for " + ", ".join(map(str, seen.targets.value))
@@ -246,13 +246,13 @@ def _row_evidence(seen: Code, facts: Facts, matrix: Matrix) -> tuple[Evidence, .
     if not row.targets or set(row.targets) == set(seen.targets.value):
         return ()
     listed = ", ".join(map(str, row.targets))
-    return (Evidence(f"lists {listed}; the file is what runs, so it counts", label=f"matrix, {row.id}"),)
+    return (Evidence(f"lists {listed}; the file is used at run time, so it counts", label=f"matrix, {row.id}"),)
 
 
 def _matrix_evidence(cause: str, seen: Code, matrix: Matrix) -> tuple[Evidence, ...]:
     if cause != TOO_NEW or seen.cuda is None:
         return ()
-    newest = f"CUDA {seen.cuda} compiles for nothing newer than {_newest(seen.cuda, matrix)}"
+    newest = f"CUDA {seen.cuda} compiles for GPUs up to {_newest(seen.cuda, matrix)}"
     return (Evidence(newest, label="matrix, cuda.targets"), *_first_cuda(seen, matrix))
 
 
@@ -273,16 +273,16 @@ def _remedy(seen: Code, facts: Facts, matrix: Matrix) -> tuple[tuple[Need, ...],
     fitting = other_builds(seen.framework, facts, matrix, has_code)
     if fitting:
         offered = nearest_and_newest(fitting)
-        return tuple(need_of(row, seen.framework, facts) for row in offered), f"{name_of(offered[0])} has"
+        return tuple(need_of(row, seen.framework, facts) for row in offered), f"{name_of(offered[0])} has it"
     waiting = other_builds(seen.framework, facts, matrix, has_code, driver=False)
     if waiting:
         return _after_driver(waiting[0], facts, matrix)
     lacking = ", ".join(sorted({gpu.capability.get().sm for gpu in seen.unserved}))
     by_hand = f"build {seen.framework.package} from source for {lacking}, or run it on another GPU"
-    return (Advice(by_hand),), "no published build is known that has"
+    return (Advice(by_hand),), "no published build with it is known"
 
 
 def _after_driver(row: FrameworkRow, facts: Facts, matrix: Matrix) -> tuple[tuple[Need, ...], str]:
     floor = driver_floor_of(row, facts, matrix)
     text = f"install driver {floor} or newer, then {name_of(row)}"
-    return (Advice(text),), f"{name_of(row)} has, but needs driver {floor}"
+    return (Advice(text),), f"{name_of(row)} has it, but needs driver {floor}"

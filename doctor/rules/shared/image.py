@@ -18,7 +18,7 @@ from doctor.rules.shared.rule import NotApplicable
 def image_of(facts: Facts) -> ImageFacts:
     """The image; raises NotApplicable where none was looked at."""
     if not isinstance(facts.image, Seen) or not facts.image.value.has_config:
-        raise NotApplicable("only of an image whose configuration is known")
+        raise NotApplicable("only for an image with a known configuration")
     return facts.image.value
 
 
@@ -32,15 +32,15 @@ def set_to(name: str, value: str, facts: Facts) -> str:
     """What to write so that containers have this value: a compose file's own goes before that of the image."""
     place = said_by(name, facts)
     if isinstance(place, Place) and place.file.endswith((".yaml", ".yml")):
-        return f"In {place}, below environment: {name}: {value}"
+        return f"In {place}, under environment: {name}: {value}"
     return f"In the Dockerfile: ENV {name}={value}"
 
 
 def need_cuda_inside(facts: Facts) -> None:
-    """Raise NotApplicable where nothing in the image computes on a GPU."""
+    """Raise NotApplicable where nothing in the image uses a GPU."""
     frameworks = any(value_or(one.frameworks, ()) for one in facts.environments.get())
     if not frameworks and not value_or(facts.cudnn, ()) and not value_or(facts.toolkit.toolkits, ()):
-        raise NotApplicable("nothing in the image computes on a GPU")
+        raise NotApplicable("nothing in the image uses a GPU")
 
 
 def from_line(base: DockerfileBase, image: str) -> str:
@@ -52,5 +52,5 @@ def from_line(base: DockerfileBase, image: str) -> str:
 def dockerfile_of(facts: Facts) -> DockerfileFacts:
     """What was read; raises NotApplicable where no Dockerfile was."""
     if not isinstance(facts.dockerfile, Seen):
-        raise NotApplicable("only of a Dockerfile")
+        raise NotApplicable("only for a Dockerfile")
     return facts.dockerfile.value

@@ -38,7 +38,7 @@ class Breach(NamedTuple):
         if self.by_code:
             wheel = f"{self.wheel.name} {self.wheel.version}"
             return f"{self.framework.label} cannot be imported beside {wheel}: it needs {self.asked.specifier}"
-        return f"{self.framework.label} asks for {self.asked.name}{self.asked.specifier}, not {self.wheel.version}"
+        return f"{self.framework.label} requires {self.asked.name}{self.asked.specifier}, not {self.wheel.version}"
 
 
 def nvidia_wheels(environment: Environment) -> dict[str, Distribution]:
@@ -145,15 +145,15 @@ def _unrequired(unused: set[str], environment: Environment) -> set[str]:
 def of_the_user(wheels: Iterable[Distribution], environment: Environment) -> tuple[Need, ...]:
     """What keeps wheels of the user's own directory out of an environment, which an installer there does not reach.
 
-    () where none lies in it. Source: Python's documentation, "site", ENABLE_USER_SITE and PYTHONNOUSERSITE.
+    () where none is in it. Source: Python's documentation, "site", ENABLE_USER_SITE and PYTHONNOUSERSITE.
     """
     found = [one for one in wheels if _is_the_users(one.site, environment)]
     if not found or environment.kind == "system":
         return ()
     names = ", ".join(sorted(one.name for one in found))
     text = (
-        f"{names} in {found[0].site} come{'s' * (len(found) == 1)} before this environment: run it with "
-        "PYTHONNOUSERSITE=1, or uninstall what lies there with the Python that it was installed by"
+        f"{names} in {found[0].site} come{'s' * (len(found) == 1)} before this environment: set "
+        "PYTHONNOUSERSITE=1, or uninstall it with the Python that installed it"
     )
     by_hand = Advice(text)
     if any(_is_the_users(one.path, environment) for one in value_or(environment.frameworks, ())):
@@ -162,7 +162,7 @@ def of_the_user(wheels: Iterable[Distribution], environment: Environment) -> tup
 
 
 def _is_the_users(path: str, environment: Environment) -> bool:
-    """Whether it lies in the user's own site directory, and not below the environment."""
+    """Whether it is in the user's own site directory, and not below the environment."""
     return "/.local/lib/python" in path and not path.startswith(f"{environment.prefix.rstrip('/')}/")
 
 

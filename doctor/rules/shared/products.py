@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from compat.base.choice import NoSuchName
 from compat.base.errors import GpudoctorError
@@ -40,7 +41,7 @@ class NoSuchProduct(NoSuchName):
         else:
             super().__init__("product", name, known)
         self.why = self.question or "no data about it"
-        self.hint = "" if self.question else "gpudoctor matrix list names them"
+        self.hint = "" if self.question else "for a list: gpudoctor matrix list"
 
 
 class NoRows(GpudoctorError):
@@ -48,7 +49,7 @@ class NoRows(GpudoctorError):
 
     def __init__(self, name: str, why: str) -> None:
         self.name, self.why = name, why
-        super().__init__(f"{name} has no rows of its own: {why}")
+        super().__init__(f"{name} has no data of its own: {why}")
 
 
 def meant_by(name: str, matrix: Matrix) -> str:
@@ -59,13 +60,24 @@ def meant_by(name: str, matrix: Matrix) -> str:
     return named.package if named else ""
 
 
-def known_product(spec: Spec, *also: str) -> Spec:
-    """The spec, if the matrix has builds of it, or it is one of `also`; a name that people give it becomes its own.
+@lru_cache(maxsize=1)
+def _shipped() -> Matrix:
+    """The rows that come with gpudoctor, each table parsed once."""
+    return Matrix()
 
-    Raises NoSuchProduct, and NoRows for what is known to have none, with the reason.
+
+@lru_cache(maxsize=1)
+def _frameworks() -> frozenset[str]:
+    return frozenset(filter(is_framework, products()))
+
+
+def named_product(spec: Spec, *also: str) -> Spec | None:
+    """Return the spec by the package's own name, if the matrix has builds of it or it is one of `also`; else None.
+
+    Raises NoRows for what is known to have none, with the reason.
     """
-    shipped = Matrix()
-    there = {*filter(is_framework, products()), *also}
+    shipped = _shipped()
+    there = _frameworks().union(also) if also else _frameworks()
     traits = traits_of(spec.name)
     if spec.name in there or (spec.name == traits.id and there.intersection(packages_of(spec, shipped))):
         return spec
@@ -74,8 +86,16 @@ def known_product(spec: Spec, *also: str) -> Spec:
         return meant
     if spec.name in traits.distributions and there.intersection(packages_of(spec, shipped)):
         own = ", ".join(sorted(there & {*traits.distributions}))
-        raise NoRows(spec.name, f"of its family there are those of {own}")
-    raise NoSuchProduct(spec.name, there | names_of_packages(shipped))
+        raise NoRows(spec.name, f"its family has data for {own}")
+    return None
+
+
+def known_product(spec: Spec, *also: str) -> Spec:
+    """Return what `named_product` does; raises NoSuchProduct, with names like it, and NoRows."""
+    found = named_product(spec, *also)
+    if found is None:
+        raise NoSuchProduct(spec.name, _frameworks().union(also) | names_of_packages(_shipped()))
+    return found
 
 
 def known_products(specs: Iterable[Spec], *also: str) -> tuple[tuple[Spec, ...], tuple[NotJudged, ...]]:

@@ -45,7 +45,7 @@ class Condition(NamedTuple):
     """One comparison of an expression."""
 
     text: str
-    holds: bool | None  # None where it cannot be told
+    holds: bool | None  # None where it is unknown
     why: str
     is_invalid: bool = False  # it ends the tool, whatever the machine
 
@@ -81,7 +81,7 @@ def brands(name: str) -> tuple[str, ...]:
     for pattern, found in _BRANDS:
         if re.search(pattern, name):
             return found
-    raise UnseenError(f"the brand that NVML gives {name or 'a GPU without a name'} is in no row")
+    raise UnseenError(f"the brand of {name or 'a GPU without a name'} is unknown")
 
 
 def evaluate(expression: str, values: Values) -> Outcome:
@@ -119,12 +119,12 @@ def _condition(text: str, values: Values) -> Condition:
     key, sign, wanted = (match[1].lower(), match[2], match[3]) if match else ("", "", "")
     is_version = re.fullmatch(r"[\d.]+", wanted) is not None
     if not match or (not is_version if key != "brand" else sign not in {"=", "!="}):
-        return Condition(text, False, f"{text[:60]!r} is no condition, which ends nvidia-container-cli", True)
+        return Condition(text, False, f"{text[:60]!r} is not a condition, so nvidia-container-cli fails", True)
     try:
         found = values(key)
     except UnseenError as error:
         if key == "cuda" and sign in {">=", ">", "="} and int(wanted.partition(".")[0] or 0) >= _NO_CUDA:
-            return Condition(text, False, f"no driver runs CUDA {wanted}")
+            return Condition(text, False, f"no driver supports CUDA {wanted}")
         return Condition(text, None, f"{text}: {error}")
     order = _spelled if key == "brand" else _order
     return Condition(text, _HOLDS[sign](order(found, wanted)), f"{key} is {found}")

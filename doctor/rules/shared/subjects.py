@@ -39,10 +39,10 @@ LISTED_FRAMEWORKS: Subjects[Framework] = Subjects(
     lambda facts: (one for one in _frameworks(facts) if not one.is_planned or one.pinned_at),
 )
 PLANNED_FRAMEWORKS: Subjects[Framework] = Subjects(
-    "planned framework (--framework names one)",
+    "planned framework (--framework)",
     lambda facts: (one for one in _frameworks(facts) if one.is_planned and facts.machine.kind != "dump"),
 )
-IMPORTS: Subjects[Import] = Subjects("import that was tried (--deep tries them)", lambda facts: facts.imports.get())
+IMPORTS: Subjects[Import] = Subjects("tested import (--deep)", lambda facts: facts.imports.get())
 
 
 def environment_of(framework: Framework, facts: Facts) -> Environment:
@@ -53,7 +53,7 @@ def environment_of(framework: Framework, facts: Facts) -> Environment:
 def need_live(facts: Facts) -> None:
     """Raise NotApplicable on an offline root, where no driver runs."""
     if not facts.is_running:
-        why = "the driver or the GPU is assumed" if facts.assumed else "an offline root shows no running driver"
+        why = "the driver or the GPU is assumed" if facts.assumed else "an offline root has no running driver"
         raise NotApplicable(why)
 
 
@@ -61,7 +61,7 @@ def need_gpu(facts: Facts) -> None:
     """Raise NotApplicable without an NVIDIA card (or offline), UnseenError where nothing could tell."""
     need_live(facts)
     if facts.has_gpu is None:
-        raise UnseenError("neither PCI nor NVML could be asked whether there is an NVIDIA GPU")
+        raise UnseenError("unknown: PCI and NVML could not be read")
     if not facts.has_gpu:
         raise NotApplicable("no NVIDIA GPU on this machine")
 
@@ -71,7 +71,7 @@ def need_where(facts: Facts, what: str) -> None:
     if facts.is_running:
         need_gpu(facts)
     elif what not in facts.assumed:
-        raise NotApplicable(f"offline: --assume-{'driver' if what == 'driver' else 'gpu'} says where it shall run")
+        raise NotApplicable(f"offline: --assume-{'driver' if what == 'driver' else 'gpu'} gives the target")
 
 
 def need_linux(facts: Facts) -> None:

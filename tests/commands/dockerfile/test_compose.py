@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from doctor.commands.check.command import CheckSubject, report_of
-from doctor.commands.dockerfile.yaml import Node, parse_yaml
 from doctor.host import BadRequest
 from doctor.model.encode import encode_report
 from doctor.model.facts.seen import Place
 from doctor.model.finding import Report
 from doctor.output.finding_views import place_of
 from doctor.script.parse import DockerfileError
+from doctor.script.yaml import Node, parse_yaml
 from tests.commands.dockerfile.judged import found
 
 CODE = "compose-gpu-not-reserved"
@@ -64,12 +64,16 @@ def test_a_service_that_is_given_gpus(name: str, tmp_path: Path) -> None:
         ("", 2, "app computes on GPUs and is given none"),
         ("    gpus: []\n    runtime: runc\n", 2, "given none"),
         (f"{DEVICES}            - driver: nvidia\n              count: 1\n", 8, "app is not started: .*capabilities"),
-        (f"{DEVICES}            - {{capabilities: [gpu], count: 1, device_ids: ['0']}}\n", 8, "exclude one another"),
+        (
+            f"{DEVICES}            - {{capabilities: [gpu], count: 1, device_ids: ['0']}}\n",
+            8,
+            "Compose refuses count together",
+        ),
         (f"{DEVICES}            - capabilities: [tpu]\n", 2, "given none"),
-        (f"{DEVICES}            - {{capabilities: [gpu], count: two}}\n", 8, "count: two is neither all nor a whole"),
-        (f"{DEVICES}            - {{capabilities: [gpu], count: 1.5}}\n", 8, "count: 1.5 is neither"),
+        (f"{DEVICES}            - {{capabilities: [gpu], count: two}}\n", 8, "count: two is not 'all' and not a whole"),
+        (f"{DEVICES}            - {{capabilities: [gpu], count: 1.5}}\n", 8, "count: 1.5 is not 'all'"),
         (f"{DEVICES}            - {{capabilities: [gpu], count: [1]}}\n", 8, "a count that is a list or a mapping is"),
-        ("    gpus:\n      - count: some\n", 5, "count: some is neither all nor a whole number"),
+        ("    gpus:\n      - count: some\n", 5, "count: some is not 'all' and not a whole number"),
     ],
 )
 def test_a_service_that_is_not(more: str, line: int, says: str, tmp_path: Path) -> None:
@@ -132,7 +136,7 @@ def test_its_place_is_the_file_as_it_was_named(tmp_path: Path, monkeypatch: pyte
 
 def test_one_of_several_services(tmp_path: Path) -> None:
     text = "services:\n  a: {build: src, gpus: all}\n  b: {build: src}\n"
-    with pytest.raises(BadRequest, match=r"several services; name one, FILE:SERVICE: a, b"):
+    with pytest.raises(BadRequest, match=r"several services; choose one as FILE:SERVICE: a, b"):
         report(tmp_path, text)
     with pytest.raises(BadRequest, match=r"has no service c: a, b"):
         report(tmp_path, text, "c")
@@ -147,7 +151,7 @@ def test_one_of_several_services(tmp_path: Path) -> None:
             "",
         ),
         ("services: {}\n", "no services"),
-        ("services:\n  app: {build: 'https://github.com/a/b.git'}\n", "is not fetched"),
+        ("services:\n  app: {build: 'https://github.com/a/b.git'}\n", "does not download"),
         ("services:\n  app: {command: x}\n", "no image and no build"),
         ("services:\n  app: {build: elsewhere}\n", "elsewhere/Dockerfile: "),
     ],
@@ -206,7 +210,7 @@ def test_laughs_are_few(tmp_path: Path) -> None:
     text = "a0: &a0 x\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 9}]\n" for n in range(1, 60))
     assert report(tmp_path, f"{text}{APP}").findings
     merged = "k0: &k0 {a0: 1}\n" + "".join(f"k{n}: &k{n}\n  <<: *k{n - 1}\n  a{n}: 1\n" for n in range(1, 3000))
-    with pytest.raises(DockerfileError, match="merges without end"):
+    with pytest.raises(DockerfileError, match="endless merges"):
         report(tmp_path, f"{merged}{APP}")
     assert time.process_time() - started < 5
 

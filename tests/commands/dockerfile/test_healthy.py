@@ -125,10 +125,13 @@ OPEN = {
     ),
     "a package of an index that nothing is known of": (
         f"{PLAIN}RUN {PIP} -U vllm --extra-index-url https://example.org/nightly\n",
-        "Dockerfile:2 installs vllm, of unknown release",
+        "Dockerfile:2 installs vllm, version unknown",
     ),
     "a script": (f"{PLAIN}RUN ./install.sh\n", "Dockerfile:2 runs ./install.sh"),
-    "an index that nothing is known of": (f"{PLAIN}RUN {PIP} torch -i https://example.org/x\n", "installs torch, of"),
+    "an index that nothing is known of": (
+        f"{PLAIN}RUN {PIP} torch -i https://example.org/x\n",
+        "installs torch, version unknown",
+    ),
     "a builder's variable": (f"{PLAIN}ARG V\nRUN {PIP} torch==$V\n", "Dockerfile:3 installs torch==${V}"),
     "conda without a release": ("FROM continuumio/miniconda3\nRUN conda install pytorch\n", "installs pytorch"),
 }

@@ -11,6 +11,7 @@ from doctor.model.finding import Severity
 from tests.commands.dockerfile.judged import found, report
 
 PIP = "RUN pip install --no-cache-dir"
+MINICONDA = "FROM continuumio/miniconda3\n"
 PYTHON, PYTHON_311 = "FROM python:3.12\n", "FROM python:3.11\n"
 CUDA = "FROM nvidia/cuda:12.4.1-{}-ubuntu22.04\n"
 BASE, RUNTIME, DEVEL = (CUDA.format(variant) for variant in ("base", "runtime", "devel"))
@@ -155,6 +156,15 @@ def test_the_environment_that_path_selects_is_checked(makes: str, tmp_path: Path
     given = {"assume_gpus": ("RTX 5090",)}
     assert "gpu-too-new-for-cuda" in found(report(tmp_path, old, **given))
     assert found(report(tmp_path, old + own, **given)) == []
+
+
+def test_condas_own_channel_ends_with_a_release(tmp_path: Path) -> None:
+    """Which torch it brings is known without a release."""
+    for packages, expected in (("pytorch torchvision pytorch-cuda=12.1", True), ("pytorch==2.5.1", False)):
+        text = f"{MINICONDA}RUN conda install -y {packages} -c pytorch -c nvidia\n"
+        said = report(tmp_path, text, assume_gpus=("RTX 5090",))
+        assert ("gpu-too-new-for-cuda" in found(said)) is expected
+        assert found(report(tmp_path, text, assume_gpus=("L4",), assume_driver="535.129.03")) == []
 
 
 def test_a_base_image_needs_no_driver_that_nobody_named(tmp_path: Path) -> None:

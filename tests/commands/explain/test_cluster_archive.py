@@ -82,7 +82,7 @@ def test_pods_are_of_their_nodes(tmp_path: Path) -> None:
     judged = report(tmp_path, {**gathered(**{"gpu-a": OPEN, "gpu-b": OPEN}), **pods})
     assert found(judged) == {("gpu-b", "driver-library-mismatch")}
     judged = report(tmp_path, {**gathered(**{"gpu-a": OPEN, "gpu-b": OPEN}), f"{POD}.log": log + smi})
-    assert found(judged) == {("what the archive does not say the node of", "driver-library-mismatch")}
+    assert found(judged) == {("files without a node", "driver-library-mismatch")}
 
 
 def test_folders_are_nodes(tmp_path: Path) -> None:

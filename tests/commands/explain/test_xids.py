@@ -57,7 +57,7 @@ def test_the_class_follows_the_row(row: XidRow) -> None:
 @pytest.mark.parametrize(
     ("number", "name", "code", "mends", "action"),
     [
-        (0, "None", USER, "Nothing", NOTHING),
+        (0, "None", USER, "no action", NOTHING),
         (1, "GPU Reset Required", RECOVERY, "nvidia-smi --gpu-reset", RESET),
         (2, "Node Reboot Required", RECOVERY, "reboot this machine", RESTART),
         (3, "Drain P2P", RECOVERY, "copy between GPUs", RESET),

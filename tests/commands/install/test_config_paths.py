@@ -127,7 +127,7 @@ def test_path_for_new_shells(shell: str, home: Path, monkeypatch: pytest.MonkeyP
         assert execute(["install", "config", "path", str(home / "bin"), "--apply"]) == 0
     line = f"export PATH={home}/bin${{PATH:+:$PATH}}"
     assert file.read_text() == f"alias x=y\n{line}\n"
-    assert "Left for you: open a new shell" in capsys.readouterr().out
+    assert "To do by hand: open a new shell" in capsys.readouterr().out
     told = subprocess.run(
         ["sh", "-c", f'. {file}; echo "$PATH"'], env={"PATH": "/usr/bin"}, capture_output=True, text=True
     )
@@ -173,7 +173,7 @@ def test_another_machine(words: str, said: str, home: Path, monkeypatch: pytest.
     assert str(home) not in told
     assert "THEANO_FLAGS" not in told
     assert execute(["install", "config", *words.split(), "--apply"]) == 2
-    assert "leave --os, --arch and --distribution out" in capsys.readouterr().err
+    assert "--apply changes this machine: omit --os, --arch and --distribution" in capsys.readouterr().err
 
 
 def test_a_script_for_another_machine_finds_that_users_home(home: Path, tmp_path: Path, capsys: Shown) -> None:
@@ -190,15 +190,24 @@ def test_a_script_for_another_machine_finds_that_users_home(home: Path, tmp_path
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("loader", "/usr/lib", "--conda", "/usr"), "is no conda environment"),
-        (("loader", "/usr/lib", "--conda", "/"), "is no directory"),
+        (("loader", "/usr/lib", "--conda", "/usr"), "is not a conda environment: it has no conda-meta"),
+        (("loader", "/usr/lib", "--conda", "/"), "is not a directory"),
         (("loader", "C:\\x", "--os", "windows"), "install config path"),
-        (("loader", "--conda", "D:\\e", "--os", "windows"), "say which directory"),
-        (("path", "C:\\a%b", "--os", "windows"), "can be listed"),
-        (("path", "/no/such"), "is not there"),
-        (("path", "/a:b", "--os", "linux"), "can be listed"),
+        (
+            ("loader", "--conda", "D:\\e", "--os", "windows"),
+            "give the directory: on Windows each CUDA version has its own",
+        ),
+        (
+            ("path", "C:\\a%b", "--os", "windows"),
+            "cannot be a list entry: give an absolute path without blanks and ':'",
+        ),
+        (("path", "/no/such"), "does not exist"),
+        (("path", "/a:b", "--os", "linux"), "cannot be a list entry: give an absolute path without blanks and ':'"),
         (("path", "--os", "beos"), "no operating system 'beos'"),
-        (("path", "/usr/bin", "--conda", "/opt/e", "--os", "linux", "--name", "../x"), "no name of a file"),
+        (
+            ("path", "/usr/bin", "--conda", "/opt/e", "--os", "linux", "--name", "../x"),
+            "is not a valid file name: use letters, digits,",
+        ),
     ],
 )
 def test_mistakes_are_one_line(words: tuple[str, ...], said: str, home: Path, capsys: Shown) -> None:

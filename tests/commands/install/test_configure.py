@@ -135,9 +135,9 @@ def test_the_articles_plan_is_printed(home: Path, capsys: Shown) -> None:
     (home / ".theanorc").write_text(TWICE)
     assert execute(["install", "config", "theano", "--theano", "0.8.2", "--cnmem", "0.8"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert f"1. edit {home}/.theanorc device: where Theano computes" in told
+    assert f"1. edit {home}/.theanorc device: the device that Theano uses" in told
     assert "cnmem: 80% of the memory is reserved at the start [lib] cnmem = 0.8" in told
-    assert "flags: is there 2 times" in told
+    assert "flags: appears 2 times" in told
     assert "[nvcc] flags = -LC:\\Python27\\libs -arch=sm_30" in told
     assert (home / ".theanorc").read_text() == TWICE
 
@@ -145,9 +145,9 @@ def test_the_articles_plan_is_printed(home: Path, capsys: Shown) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "take device=cpu out of THEANO_FLAGS"),
+        ("", "delete device=cpu from THEANO_FLAGS"),
         ("[nvcc]\nx = 1\n[nvcc]\ny = 1\n", "[nvcc]: this section is there twice"),
-        ("device = gpu\n", "device: stands above the first [section]"),
+        ("device = gpu\n", "device: is above the first [section]"),
     ],
 )
 def test_what_is_left_to_a_person(
@@ -180,17 +180,17 @@ def test_windows(tmp_path: Path) -> None:
 def test_a_pool_of_the_old_back_end_is_named(home: Path, capsys: Shown) -> None:
     (home / ".theanorc").write_text(SHARE)
     assert execute(["install", "config", "theano", "--theano", "1.0.5"]) == 0
-    assert "take cnmem under [lib] out of the file" in capsys.readouterr().out
+    assert "delete `cnmem` from [lib] in the file" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("0.8.2 --cnmem 0", "cnmem: no pool: each piece"),
+        ("0.8.2 --cnmem 0", "cnmem: no pool: each block"),
         ("0.8.2 --cnmem 0.5", "cnmem: 50% of the memory is reserved at the start [lib]"),
-        ("0.8.2 --cnmem 1", "cnmem: 95% of the memory is reserved at the start, the most that Theano takes"),
-        ("1.0.5 --cnmem 0", "preallocate: nothing is reserved at the start; what is freed is kept"),
-        ("1.0.5 --cnmem 1", "preallocate: 95% of the memory is reserved at the start, the most"),
+        ("0.8.2 --cnmem 1", "cnmem: 95% of the memory is reserved at the start, Theano's maximum"),
+        ("1.0.5 --cnmem 0", "preallocate: no memory is reserved at the start; freed memory is kept"),
+        ("1.0.5 --cnmem 1", "preallocate: 95% of the memory is reserved at the start, Theano's maximum"),
     ],
 )
 def test_what_a_share_of_the_memory_means(words: str, said: str, home: Path, capsys: Shown) -> None:
@@ -201,14 +201,14 @@ def test_what_a_share_of_the_memory_means(words: str, said: str, home: Path, cap
 def test_a_mode_for_looking_for_faults_is_named(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Shown) -> None:
     monkeypatch.setenv("THEANO_FLAGS", "mode=DebugMode")
     assert execute(["install", "config", "theano"]) == 0
-    assert "take mode=DebugMode out of THEANO_FLAGS" in " ".join(capsys.readouterr().out.split())
+    assert "delete mode=DebugMode from THEANO_FLAGS" in " ".join(capsys.readouterr().out.split())
 
 
 def test_keras_leaves_what_is_no_utf_8(home: Path, capsys: Shown) -> None:
     (home / ".keras").mkdir()
     (home / ".keras/keras.json").write_bytes(b'{"a": "\xff"}')
     assert execute(["install", "config", "keras", "jax", "--apply"]) == 2
-    assert "is no UTF-8 text" in capsys.readouterr().err
+    assert "is not UTF-8 text and is not changed" in capsys.readouterr().err
 
 
 def test_the_file_that_theanorc_names_last(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +267,7 @@ def test_keras(before: str, back_end: str, after: str, home: Path) -> None:
 def test_keras_tells_of_the_variable_that_wins(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Shown) -> None:
     monkeypatch.setenv("KERAS_BACKEND", "torch")
     assert execute(["install", "config", "keras", "jax"]) == 0
-    assert "take KERAS_BACKEND out of the environment" in capsys.readouterr().out
+    assert "unset this variable: KERAS_BACKEND=" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("shell", "name"), [("/bin/bash", ".bashrc"), ("/usr/bin/zsh", ".zshrc"), ("", ".profile")])
@@ -277,7 +277,7 @@ def test_tensorflow(shell: str, name: str, home: Path, monkeypatch: pytest.Monke
     for _ in range(2):
         assert execute(["install", "config", "tensorflow", "--apply"]) == 0
         assert (home / name).read_text() == "alias x=y\nexport TF_FORCE_GPU_ALLOW_GROWTH=true\n"
-    assert "Left for you: set TF_FORCE_GPU_ALLOW_GROWTH" in capsys.readouterr().out
+    assert "To do by hand: set TF_FORCE_GPU_ALLOW_GROWTH" in capsys.readouterr().out
 
 
 def test_loader(home: Path, tmp_path: Path) -> None:
@@ -307,24 +307,30 @@ def test_loader_is_printed_and_scripted(home: Path, tmp_path: Path, capsys: Show
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("theano", "--cnmem", "80"), "no share of the memory"),
-        (("theano", "--cnmem", "nan"), "no share of the memory"),
-        (("theano", "--cnmem", "much"), "no share of the memory"),
-        (("theano", "--theano", "9.9"), "no Theano 9.9 is known"),
+        (("theano", "--cnmem", "80"), "is not a share of the memory: 0 is off, 1 is all, 0.8 is 80%"),
+        (("theano", "--cnmem", "nan"), "is not a share of the memory: 0 is off, 1 is all, 0.8 is 80%"),
+        (("theano", "--cnmem", "much"), "is not a share of the memory: 0 is off, 1 is all, 0.8 is 80%"),
+        (("theano", "--theano", "9.9"), "Theano 9.9 is unknown: give --theano a version such as 1.0.5"),
         (("theano", "--theano", "new"), "new"),
-        (("theano", "--device", "GPU0"), "is no device"),
-        (("theano", "--device", "gpu0", "--theano", "1.0.5"), "of the other back end"),
+        (("theano", "--device", "GPU0"), "is not a device:"),
+        (("theano", "--device", "gpu0", "--theano", "1.0.5"), "belongs to the other back end; this Theano uses"),
         (("theano", "--nvcc-flags", "a\nb"), "one line"),
-        (("theano", "--nvcc-flags=-O3"), "up to 0.9 only"),
+        (
+            ("theano", "--nvcc-flags=-O3"),
+            "Theano calls nvcc only up to version 0.9; for such a version add --theano 0.9.0",
+        ),
         (("theano", "--nvcc-flags=-arch sm_30", "--theano", "0.8.2"), "one word"),
         (("theano", "--script", "zsh"), "no kind of script 'zsh'"),
-        (("theano", "--script", "bash", "--apply"), "say one of them"),
+        (
+            ("theano", "--script", "bash", "--apply"),
+            "say one of them",
+        ),
         (("theano", "--format", "xml"), "no format 'xml'"),
         (("keras", "thenao"), "did you mean theano"),
-        (("keras", "theano"), "is no valid JSON"),
-        (("loader", "lib"), "no directory that can be listed"),
-        (("loader", "/no/such"), "is not there"),
-        (("loader", "/usr/lib", "--name", "../x"), "no name of a file"),
+        (("keras", "theano"), "is not valid JSON and is not changed:"),
+        (("loader", "lib"), "cannot be a list entry: give an absolute path without blanks and ':'"),
+        (("loader", "/no/such"), "does not exist"),
+        (("loader", "/usr/lib", "--name", "../x"), "is not a valid file name: use letters, digits,"),
         (("caffe",), "caffe"),
     ],
 )

@@ -85,8 +85,8 @@ def test_a_real_command_mends_it(venv: Venv) -> None:
     assert fix(venv.subject, ReportOptions(), TextStyle(), person.talk) == 0
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
     assert person.questions == ["Apply way 1? [y/N, 2 = way 2] "]
-    assert "1. the link leads to the right file ln -sfn -- libcudnn_ops.so.9.10.2" in person.text
-    assert f"Looked again: {CODE} is gone. · No GPU framework in the Python environment" in person.text
+    assert "1. the symlink points to the right file ln -sfn -- libcudnn_ops.so.9.10.2" in person.text
+    assert f"Checked again: {CODE} is fixed. · No GPU framework in the Python environment" in person.text
 
 
 def test_a_line_of_the_users_is_deleted_and_comes_back(
@@ -102,8 +102,8 @@ def test_a_line_of_the_users_is_deleted_and_comes_back(
     assert script.read_text() == "# mine\n"
     assert "1. edit ~/.bashrc, line 2" in person.text
     assert "- export CUDNN_PATH=/opt/nowhere" in person.text
-    assert "In this shell, type this too (new shells do not need it): unset CUDNN_PATH" in person.text
-    assert "variable-leads-astray is gone" in person.text
+    assert "In this shell, also run this (new shells do not need it): unset CUDNN_PATH" in person.text
+    assert "variable-leads-astray is fixed" in person.text
     assert execute(["install", "rollback"]) == 0
     assert capsys.readouterr().out
     assert script.read_text() == "# mine\nexport CUDNN_PATH=/opt/nowhere\n"
@@ -115,7 +115,7 @@ def test_declining_changes_nothing(answers: Iterable[str], venv: Venv) -> None:
     person = Person(*answers)
     assert fix(venv.subject, ReportOptions(fail_on="warning"), TextStyle(), person.talk) == 1
     assert digest_of(venv.folder) == before
-    assert "Looked again" not in person.text
+    assert "Checked again:" not in person.text
     assert not os.path.exists(os.environ["GPUDOCTOR_STATE"])
 
 
@@ -129,17 +129,17 @@ def test_another_way_whose_command_fails(venv: Venv, tmp_path: Path, monkeypatch
     assert fix(venv.subject, ReportOptions(fail_on="warning"), TextStyle(), person.talk) == 1
     assert digest_of(venv.folder) == before
     assert "Failed: `uv pip install" in person.text
-    assert "failed with exit status 3. Run the command by itself" in person.text
-    assert f"Looked again: {CODE} is still there" in person.text
+    assert "failed with exit status 3. Run the command alone" in person.text
+    assert f"Checked again: {CODE} remains" in person.text
 
 
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (("--root", "/"), "leave --root out"),
-        (("--framework", "torch==2.9.1"), "leave --framework out"),
-        (("--format", "json", "--redact"), "leave --format, --redact out"),
-        (("--output", "report.txt", "--list"), "leave --list, --output out"),
+        (("--root", "/"), "--fix changes this machine: omit --root"),
+        (("--framework", "torch==2.9.1"), "omit --framework"),
+        (("--format", "json", "--redact"), "omit --format, --redact"),
+        (("--output", "report.txt", "--list"), "omit --list, --output"),
         ((), "run it in a terminal"),
     ],
 )
@@ -163,14 +163,14 @@ def test_in_a_terminal(venv: Venv) -> None:
         os.close(theirs)
     shown = f"as root: ln -sfn -- libcudnn_ops.so.9.10.2 {venv.link}\n" if os.geteuid() == 0 else ""
     assert (done.returncode, done.stderr) == (0, shown)
-    assert f"Looked again: {CODE} is gone." in done.stdout
+    assert f"Checked again: {CODE} is fixed." in done.stdout
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
 
 
 BY_ROOT = Command(("mend-it",), "it is mended", needs_root=True)
 BY_USER = Command(("mend-it",), "it is mended")
 BY_HAND = ByHand("turn the switch")
-CMDLET = Command(("New-Item", "-Force"), "the link leads to the right file")
+CMDLET = Command(("New-Item", "-Force"), "the symlink points to the right file")
 ELSEWHERE = Command(("mend-it",), "it is mended", place="Windows")
 
 
@@ -204,17 +204,17 @@ class Bench:
 @pytest.mark.parametrize(
     ("steps", "answers", "ran", "said"),
     [
-        ((BY_USER,), ("yes",), [("mend-it",)], "made-up is gone"),
-        ((BY_ROOT,), ("y", ""), [], "Not changed: run these commands yourself"),
-        ((BY_ROOT,), ("y", "q"), [], "Not changed"),
-        ((BY_ROOT,), ("y", "y"), [("sudo", "mend-it")], "made-up is gone"),
+        ((BY_USER,), ("yes",), [("mend-it",)], "made-up is fixed"),
+        ((BY_ROOT,), ("y", ""), [], "Nothing was changed: run these commands yourself, or run gpudoctor as root."),
+        ((BY_ROOT,), ("y", "q"), [], "Nothing was changed: run these commands yourself, or run gpudoctor as root."),
+        ((BY_ROOT,), ("y", "y"), [("sudo", "mend-it")], "made-up is fixed"),
         ((BY_HAND,), (), [], "gpudoctor cannot do this for you"),
         ((ELSEWHERE,), (), [], "gpudoctor cannot do this for you"),
         ((CMDLET,), (), [], "gpudoctor cannot do this for you"),
         ((SetVariable("CUDA_HOME", "/x", "why"),), (), [], "gpudoctor cannot do this for you"),
-        ((BY_USER, BY_HAND), ("y",), [("mend-it",)], "Left for you: step 2"),
-        ((BY_USER, BY_HAND, BY_ROOT), ("y",), [("mend-it",)], "Left for you: step 2 Left for you: step 3"),
-        ((BY_HAND, BY_USER), ("y",), [("mend-it",)], "made-up is gone"),
+        ((BY_USER, BY_HAND), ("y",), [("mend-it",)], "To do by hand: step 2"),
+        ((BY_USER, BY_HAND, BY_ROOT), ("y",), [("mend-it",)], "To do by hand: step 2 To do by hand: step 3"),
+        ((BY_HAND, BY_USER), ("y",), [("mend-it",)], "made-up is fixed"),
     ],
 )
 def test_who_does_which_step(
@@ -233,7 +233,7 @@ def test_who_does_which_step(
         (((BY_USER,),), "Apply it? [y/N] "),
         (((BY_USER,), (BY_HAND,), (BY_ROOT,)), "Apply way 1? [y/N, 3 = way 3] "),
         (((BY_HAND,), (BY_USER,)), "Apply way 2? [y/N] "),
-        (((BY_HAND, BY_USER),), "Do step 1 yourself first. Apply it? [y/N] "),
+        (((BY_HAND, BY_USER),), "First do step 1 yourself. Apply it? [y/N] "),
     ],
 )
 def test_what_is_asked(plans: tuple[tuple[Step, ...], ...], question: str) -> None:
@@ -260,14 +260,14 @@ def test_a_restart_is_left_to_the_person() -> None:
 def test_not_knowing_is_not_gone() -> None:
     bench = Bench((BY_USER,))
     bench.answers = (unknown("no longer readable")._replace(code="made-up", subject="this"),)
-    assert "made-up can no longer be judged" in bench.walk("y").text
+    assert "made-up is unknown now" in bench.walk("y").text
 
 
 def test_files_are_written_whole_and_can_be_taken_back(tmp_path: Path) -> None:
     file = tmp_path / "setting"
     person = Bench((WriteFile(str(file), ("1",), "why"),)).walk("y")
     assert file.read_text() == "1\n"
-    assert "To take it back: gpudoctor install rollback" in person.text
+    assert "To undo: gpudoctor install rollback" in person.text
     assert execute(["install", "rollback"]) == 0
     assert not file.exists()
 

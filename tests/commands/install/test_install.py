@@ -26,12 +26,12 @@ ERA = next(era for era in LINUX if era.version == "9.10.2")
 ARTICLE = """\
 Install cuDNN 7.6.5.32 for CUDA 10.1 in /usr/local/cuda
 
-Back up first what the copies replace (--apply does so by itself):
-      find {cuda}/include/ -maxdepth 1 -name 'cudnn*.h' -print0 2>/dev/null | tar -czPf before-include.tar.gz --null -T - &&
-      find {cuda}/lib64/ -maxdepth 1 -name 'libcudnn*' -print0 2>/dev/null | tar -czPf before-lib64.tar.gz --null -T -
+First back up the files that will be replaced (--apply does this automatically):
+      tar -tzPf before-local-cuda-include.tar.gz >/dev/null 2>&1 || find {cuda}/include/ -maxdepth 1 -name 'cudnn*.h' -print0 2>/dev/null | tar -czPf before-local-cuda-include.tar.gz --null -T - &&
+      tar -tzPf before-local-cuda-lib64.tar.gz >/dev/null 2>&1 || find {cuda}/lib64/ -maxdepth 1 -name 'libcudnn*' -print0 2>/dev/null | tar -czPf before-local-cuda-lib64.tar.gz --null -T -
 
- 1. download cudnn-10.1-linux-x64-v7.6.5.32.tgz (digest on which independent
-    packagers agree)
+ 1. download cudnn-10.1-linux-x64-v7.6.5.32.tgz (checksum confirmed by
+    independent packagers)
     cuDNN 7.6.5.32 for CUDA 10.1, linux x86_64
       curl -fL --retry 3 --proto =https -o cudnn-10.1-linux-x64-v7.6.5.32.tgz {url} &&
       echo '{sha256}  cudnn-10.1-linux-x64-v7.6.5.32.tgz' | sha256sum -c -
@@ -42,7 +42,7 @@ Back up first what the copies replace (--apply does so by itself):
       tar -xf cudnn-10.1-linux-x64-v7.6.5.32.tgz -C unpacked
 
  3. copy cudnn*.h to /usr/local/cuda/include
-    all headers: since cuDNN 8, cudnn.h alone only includes the others
+    all headers: since cuDNN 8, cudnn.h includes the others
       sudo cp -P unpacked/cuda/include/cudnn*.h /usr/local/cuda/include/
 
  4. copy libcudnn* to /usr/local/cuda/lib64
@@ -52,11 +52,11 @@ Back up first what the copies replace (--apply does so by itself):
 
  5. give a+r to /usr/local/cuda/include/cudnn*.h,
     /usr/local/cuda/lib64/libcudnn*
-    every user's programs read them, whatever the umask of who unpacked them
+    make the files readable for all users
       sudo chmod a+r /usr/local/cuda/include/cudnn*.h /usr/local/cuda/lib64/libcudnn*
 
- 6. refresh the loader's cache
-    the loader finds what its cache lists
+ 6. update the loader's cache
+    the loader reads its cache
       sudo ldconfig
 
  7. where the loader does not search /usr/local/cuda/lib64, add this line to
@@ -66,16 +66,16 @@ Back up first what the copies replace (--apply does so by itself):
       export LD_LIBRARY_PATH=/usr/local/cuda/lib64"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
 
  8. check the machine again
-    cuDNN 7.6.5.32 must be found in /usr/local/cuda/lib64, whole
+    cuDNN 7.6.5.32 verify: complete in /usr/local/cuda/lib64
       gpudoctor check
 
 To undo it by hand (after --apply: gpudoctor install rollback):
-      tar -tzPf before-lib64.tar.gz > /dev/null &&
+      tar -tzPf before-local-cuda-lib64.tar.gz > /dev/null &&
       sudo find /usr/local/cuda/lib64/ -maxdepth 1 -name 'libcudnn*' -delete &&
-      sudo tar -xzpPf before-lib64.tar.gz &&
-      tar -tzPf before-include.tar.gz > /dev/null &&
+      sudo tar -xzpPf before-local-cuda-lib64.tar.gz &&
+      tar -tzPf before-local-cuda-include.tar.gz > /dev/null &&
       sudo find /usr/local/cuda/include/ -maxdepth 1 -name 'cudnn*.h' -delete &&
-      sudo tar -xzpPf before-include.tar.gz &&
+      sudo tar -xzpPf before-local-cuda-include.tar.gz &&
       sudo ldconfig
 """  # noqa: E501 - as printed
 Shown = pytest.CaptureFixture[str]
@@ -119,8 +119,11 @@ def test_what_is_printed(words: tuple[str, ...], said: str, capsys: Shown) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("cudnn", "7.6.5", "--cuda-version", "9.1", "--os", "linux"), "there are those for 9.0, 9.2"),
-        (("cudnn", "--os", "linux"), "say which cuDNN"),
+        (("cudnn", "7.6.5", "--cuda-version", "9.1", "--os", "linux"), "; there are archives for"),
+        (
+            ("cudnn", "--os", "linux"),
+            "for another machine, give the cuDNN version, as in gpudoctor install cudnn 9.10.2",
+        ),
         (("cudnn", "9", "--os", "macos"), "no operating system 'macos'"),
         (("cudnn", "9.10.2", "--os", "linux", "--arch", "sparc"), "no architecture 'sparc'"),
         (("cudnn", "9.10.2", "--os", "linux", "--method", "snap"), "no method 'snap'"),
@@ -128,21 +131,27 @@ def test_what_is_printed(words: tuple[str, ...], said: str, capsys: Shown) -> No
         (("cudnn", "9.10.2", "--cuda-version", "12.x", "--os", "linux"), "is not a CUDA version"),
         (("cudnn", "9.10.2", "--cuda-version", "new", "--os", "linux"), "is not a CUDA version"),
         (("cudnn", "9.10.2", "--os", "linux", "--sha256", "abc"), "64 hexadecimal digits"),
-        (("cudnn", "9.10.2", "--os", "linux", "--script", "powershell"), "makes a bash script"),
+        (("cudnn", "9.10.2", "--os", "linux", "--script", "powershell"), "needs a bash script"),
         (("cudnn", "9.10.2", "--os", "linux", "--script", "zsh"), "no kind of script 'zsh'"),
         (
             ("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "linux", "--apply"),
-            "leave --os, --arch and --distribution out",
+            "--apply changes this machine: omit --os, --arch and --distribution",
         ),
         (("cudnn", "9.10.2", "--os", "linux", "--format", "xml"), "no format 'xml'"),
-        (("cudnn", "9.10.2", "--os", "linux", "--script", "bash", "--format", "json"), "leave --format out"),
-        (("cudnn", "9.10.2", "--os", "linux", "--method", "wheel", "--archive", "x"), "takes no --archive"),
+        (
+            ("cudnn", "9.10.2", "--os", "linux", "--script", "bash", "--format", "json"),
+            "--script prints a script: omit --format",
+        ),
+        (("cudnn", "9.10.2", "--os", "linux", "--method", "wheel", "--archive", "x"), "has no option --"),
         (("cudnn", "9.10.2", "--cuda-version", "\u0661\u0662", "--os", "linux"), "is not a CUDA version"),
-        (("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "windows", "--arch", "sbsa"), "x86_64 only"),
-        (("cudnn", "99", "--cuda-version", "13.0", "--os", "linux"), "no row knows a cuDNN 99"),
-        (("cuda", "12.8", "--method", "archive", "--components", ",", "--os", "linux"), "--components names some"),
+        (
+            ("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "windows", "--arch", "sbsa"),
+            "for Windows, gpudoctor knows only x86_64, not",
+        ),
+        (("cudnn", "99", "--cuda-version", "13.0", "--os", "linux"), "cuDNN 99 is unknown"),
+        (("cuda", "12.8", "--method", "archive", "--components", ",", "--os", "linux"), "--components needs names"),
         (("cuda", "new", "--os", "linux"), "is not a CUDA version"),
-        (("torch==2.9.1", "--os", "linux"), "the release is a word of its own"),
+        (("torch==2.9.1", "--os", "linux"), "write the version as a separate word, as in gpudoctor install"),
         (("by-hand", "--os", "linux"), "no product 'by-hand'"),
     ],
 )
@@ -191,7 +200,7 @@ def test_apply_ends_with_what_is_found_and_rollback_takes_it_back(machine: Machi
     assert execute(["install", "history"]) == 0
     assert f"{told['id']}  done" in capsys.readouterr().out
     assert execute(["install", "rollback", told["id"]]) == 0
-    assert "taken back" in capsys.readouterr().out
+    assert "undone" in capsys.readouterr().out
     assert digest_of(machine.home) == before
     assert execute(["install", "history", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["state"] == "undone"
@@ -202,7 +211,7 @@ def test_a_directory_of_its_own_is_made_filled_and_removed(machine: Machine, tmp
     order = ("install", "cudnn", "9.10.2", "--cuda-version", "12.8", "--prefix", str(prefix))
     file = ("--archive", str(machine.archive), "--sha256", machine.digest)
     assert execute([*order, *file, "--apply"]) == 0
-    assert f"Done: cuDNN 9.10.2 is in {prefix}/lib64, whole." in " ".join(capsys.readouterr().out.split())
+    assert f"Done: cuDNN 9.10.2 is in {prefix}/lib64, complete." in " ".join(capsys.readouterr().out.split())
     shown = 'printf "%s\n" "$CUDNN_PATH" "$CPATH" "$LD_LIBRARY_PATH"'
     line = ["bash", "-c", f". {prefix}/cudnn-env.sh; {shown}"]
     done = subprocess.run(line, env={"PATH": "/usr/bin:/bin", "CPATH": "/a"}, capture_output=True, text=True)
@@ -222,10 +231,10 @@ def test_a_directory_of_its_own_is_made_filled_and_removed(machine: Machine, tmp
     [
         (
             InstallOrder("cudnn", "9.10.2", cuda="12"),
-            "/usr/local/cuda holds another CUDA: say --cuda-version 12.Y, --cuda-home or --prefix",
+            "/usr/local/cuda contains another CUDA: add --cuda-version 12.Y, --cuda-home or --prefix",
         ),
-        (InstallOrder("cudnn", "9.10.2"), "CUDA 13.0 is what /usr/local/cuda holds: --cuda-version says another"),
-        (InstallOrder("cudnn", "9.10.2", "conda"), "is no conda environment"),
+        (InstallOrder("cudnn", "9.10.2"), "(/usr/local/cuda contains CUDA 13.0; for another one, use --cuda-version)"),
+        (InstallOrder("cudnn", "9.10.2", "conda"), "is not a conda environment"),
     ],
 )
 def test_what_does_not_suit_this_machine(asked: InstallOrder, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +270,9 @@ def test_no_wheel_goes_into_a_python_of_32_bits(
     if not is_refused:
         assert prepare(asked, Matrix()).plan.steps
         return
-    with pytest.raises(BadOrder, match="is a Python of 32 bits, and no wheel with CUDA is for one: --python names"):
+    with pytest.raises(
+        BadOrder, match="is a 32-bit Python, and CUDA wheels need a 64-bit Python: give one with --python"
+    ):
         prepare(asked, Matrix())
 
 
@@ -273,7 +284,7 @@ def test_another_cuda_is_no_reason_to_refuse_instructions(cuda: str, monkeypatch
     plan = prepare(InstallOrder("cudnn", version, cuda=cuda), Matrix()).plan
     assert f"in /usr/local/cuda-{cuda}" in plan.summary
     first = plan.steps[0]
-    assert kind_of(first).title(first) == "Note: /usr/local/cuda is CUDA 13.0, and stays so"
+    assert kind_of(first).title(first) == "Note: /usr/local/cuda is CUDA 13.0 and is not changed"
 
 
 @pytest.mark.parametrize(
@@ -300,11 +311,11 @@ def test_plans_for_another_distribution(words: str, line: str, capsys: Shown) ->
         ("cuda 13.0 --distribution ubuntu-16.04", "11.1, 11.2, 11.3, not 13.0"),
         ("cuda 13.0 --distribution ubuntu-20.04", "12.8, 12.9, not 13.0"),
         ("cuda 12.8 --distribution ubuntu-26.04", "have CUDA 13.3, 13.4, 13.5, not 12.8"),
-        ("cuda 12.8 --distribution plan9-4", "is no Linux distribution"),
+        ("cuda 12.8 --distribution plan9-4", "is not a Linux distribution such as ubuntu-24.04 or rocky-9"),
         ("cuda 12.8 --distribution templeos-5", "no distribution 'templeos'"),
         ("cudnn 7.6.5 --cuda-version 11.0 --method packages --distribution ubuntu-18.04", "it is for 9.0, 9.2, 10.0"),
-        ("cudnn 8.2.1 --cuda-version 11.3 --method wheel --os linux", "no wheel of cuDNN 8.2.1 for CUDA 11"),
-        ("cudnn 7.6.5 --cuda-version 10.1 --method wheel --os linux", "NVIDIA made wheels for CUDA 11 and later"),
+        ("cudnn 8.2.1 --cuda-version 11.3 --method wheel --os linux", "cuDNN 8.2.1 has no wheel for CUDA"),
+        ("cudnn 7.6.5 --cuda-version 10.1 --method wheel --os linux", "wheels exist for CUDA 11 and later"),
     ],
 )
 def test_what_no_row_says_is_not_planned(words: str, said: str, capsys: Shown) -> None:
@@ -340,7 +351,7 @@ def test_a_package_of_that_release_is_named(place: str, is_said: bool, capsys: S
 def test_the_name_of_an_archive_without_a_row_is_unknown(words: str, capsys: Shown) -> None:
     assert execute(["install", "cudnn", *words.split()]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "the file's name is unknown here. Then: gpudoctor install cudnn" in told
+    assert "gpudoctor does not know the file's name. Then: gpudoctor install cudnn" in told
     assert "--archive FILE" in told
     assert "archive.tar.xz" not in told
 
@@ -371,7 +382,7 @@ def test_a_toolkit_that_is_not_there_is_refused_by_both(machine: Machine, tmp_pa
     script = subprocess.run(["bash", "-s"], input=capsys.readouterr().out, capture_output=True, text=True)
     assert (script.returncode, script.stderr) == (
         1,
-        f"stopped: {missing} is not there: install the CUDA toolkit first\n",
+        f"stopped: {missing} does not exist: install the CUDA toolkit first\n",
     )
     assert not missing.exists()
 
@@ -379,7 +390,7 @@ def test_a_toolkit_that_is_not_there_is_refused_by_both(machine: Machine, tmp_pa
 def test_apply_says_what_is_left(machine: Machine, capsys: Shown) -> None:
     assert machine.apply() == 0
     told = capsys.readouterr().out
-    assert " ".join(told.split()).startswith(f"Done: cuDNN 9.10.2 is in {machine.home}/lib64, whole. ")
+    assert " ".join(told.split()).startswith(f"Done: cuDNN 9.10.2 is in {machine.home}/lib64, complete. ")
     assert "export LD_LIBRARY_PATH=" in told
     assert "gpudoctor install rollback" in told
 
@@ -442,7 +453,7 @@ def test_no_package_of_cudnn_for_a_cuda_that_the_repository_never_had(
     """Red on the old code: `dnf install libcudnn6-6.0.21-1.cuda8.0` on Rocky 9, `libcudnn9-cuda-12` on Ubuntu 16.04."""
     order = ["install", "cudnn", release, "--cuda-version", cuda, "--distribution", system, "--method", "packages"]
     assert execute(order) == 2
-    assert f"there is no cuDNN {release} for CUDA {cuda} among them" in " ".join(capsys.readouterr().err.split())
+    assert f"none is cuDNN {release} for CUDA {cuda}" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_root_installs_where_every_process_finds_it(setting: Setting) -> None:
     assert seen["statuses"] == [0, 0], seen
     assert {"libcudart.so.12", "libcublas.so.12"} <= set(seen["during"])
     assert (seen["after"], seen["left"]) == ([], [])
-    assert "Done: CUDA 12.8.1 is in /usr/local/cuda-12.8, whole." in " ".join(seen["text"].split())
+    assert "Done: CUDA 12.8.1 is in /usr/local/cuda-12.8, complete." in " ".join(seen["text"].split())
 
 
 def test_a_file_that_is_not_the_manifests_changes_nothing(setting: Setting) -> None:
@@ -161,7 +161,7 @@ def test_another_toolkit_is_not_mixed_with(header: str, version: str, setting: S
     (include / "cuda_runtime.h").write_text("// runtime\n")
     (setting.folder / "own/lib64").mkdir()
     (setting.folder / "own/lib64/libcudart.so.12").write_bytes(elf_bytes("libcudart.so.12"))
-    with pytest.raises(BadOrder, match=f"holds CUDA {version}"):
+    with pytest.raises(BadOrder, match=f"contains CUDA {version}"):
         setting.prepared()
 
 
@@ -193,11 +193,15 @@ def test_cuda_13_brings_what_its_compiler_was_taken_apart_into() -> None:
 @pytest.mark.parametrize(
     ("order", "target", "said"),
     [
-        (CudaOrder("10.1"), machines.ROOT, "no row knows CUDA 10.1 as a set of archives"),
-        (CudaOrder(""), machines.ROOT, "say which CUDA"),
-        (CudaOrder("12.8", components=("cudnn",)), machines.ROOT, "no component 'cudnn'; there are cccl, cublas"),
-        (CudaOrder("12.8"), machines.JETSON, "no row knows archives of CUDA for linux jetson"),
-        (CudaOrder("12.8", archive="x.tar.xz"), machines.ROOT, "leave --archive out"),
+        (CudaOrder("10.1"), machines.ROOT, "CUDA 10.1 is unknown as a set of archives"),
+        (CudaOrder(""), machines.ROOT, "give the CUDA version, as in gpudoctor install cuda 12.8; known as"),
+        (CudaOrder("12.8", components=("cudnn",)), machines.ROOT, "no component 'cudnn'; known are cccl, cublas"),
+        (CudaOrder("12.8"), machines.JETSON, "no CUDA archives are known for linux jetson"),
+        (
+            CudaOrder("12.8", archive="x.tar.xz"),
+            machines.ROOT,
+            "a toolkit has many archives: omit --archive, gpudoctor downloads them",
+        ),
     ],
 )
 def test_what_no_archive_brings(order: CudaOrder, target: Target, said: str) -> None:
@@ -277,12 +281,12 @@ def test_an_installer_is_verified_run_looked_after_and_taken_back(
     assert not home.exists()
     digest = hashlib.sha256(runfile.read_bytes()).hexdigest()
     assert execute([*order, "--sha256", digest, "--apply"]) == 0, capsys.readouterr()
-    assert f"Done: CUDA 12.8 is in {home}, whole." in " ".join(capsys.readouterr().out.split())
+    assert f"Done: CUDA 12.8 is in {home}, complete." in " ".join(capsys.readouterr().out.split())
     assert execute(["install", "history"]) == 0
     assert f"back: {home}/bin/cuda-uninstaller" in capsys.readouterr().out
     assert execute(["install", "rollback"]) == 1
     told = " ".join(capsys.readouterr().out.split())
-    assert "stays done, take it back with" in told
+    assert "was not undone; undo it with" in told
     assert (home / "bin/nvcc").exists()
     assert not (home / "cuda-env.sh").exists()
 
@@ -329,15 +333,24 @@ def test_what_is_printed(words: tuple[str, ...], said: str, capsys: Shown) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("12.8", "--os", "windows", "--method", "runfile"), "runfile is for linux, and this plan for windows"),
-        (("12.8", "--os", "linux", "--prefix", "/a", "--cuda-home", "/b"), "say one of them"),
-        (("12.8", "--os", "linux", "--prefix", "/a", "--method", "packages"), "takes no --prefix"),
-        (("12.8", "--os", "linux", "--method", "runfile", "--components", "nvcc"), "takes no --components"),
-        (("12.8", "--os", "linux", "--method", "local"), "no row knows a local repository for linux"),
-        (("12.8", "--os", "linux", "--archive", "x.run"), "say what the file is"),
-        (("99.9", "--os", "linux", "--method", "container"), "no row knows CUDA 99.9 as a container image"),
-        (("12.8", "--method", "archive", "--apply", "--script", "bash"), "say one of them"),
-        (("12.8", "--os", "windows", "--method", "exe", "--cuda-home", "C:\\x"), "chooses its directory itself"),
+        (("12.8", "--os", "windows", "--method", "runfile"), "runfile is for linux, but this plan is for windows"),
+        (
+            ("12.8", "--os", "linux", "--prefix", "/a", "--cuda-home", "/b"),
+            "say one of them",
+        ),
+        (("12.8", "--os", "linux", "--prefix", "/a", "--method", "packages"), "has no option --"),
+        (("12.8", "--os", "linux", "--method", "runfile", "--components", "nvcc"), "has no option --components"),
+        (("12.8", "--os", "linux", "--method", "local"), "no local repository is known for linux"),
+        (("12.8", "--os", "linux", "--archive", "x.run"), "give the kind of the file: --method runfile, exe or local"),
+        (("99.9", "--os", "linux", "--method", "container"), "CUDA 99.9 is unknown as a container image"),
+        (
+            ("12.8", "--method", "archive", "--apply", "--script", "bash"),
+            "say one of them",
+        ),
+        (
+            ("12.8", "--os", "windows", "--method", "exe", "--cuda-home", "C:\\x"),
+            "NVIDIA's installer has a fixed directory: omit the option, or add --method archive",
+        ),
     ],
 )
 def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: Shown) -> None:

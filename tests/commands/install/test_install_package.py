@@ -87,20 +87,20 @@ def test_it_is_installed_found_and_taken_back_as_far_as_that_goes(
     assert setting.versions() == {"demo": "2.0", "demo_part": "0.1"}
 
     assert execute(["install", "rollback"]) == 2
-    assert "by commands alone" in capfd.readouterr().err
+    assert "changed the machine only by commands: nothing was undone" in capfd.readouterr().err
     assert setting.versions()["demo"] == "2.0"
 
     assert execute(["install", "rollback", "--commands"]) == 0
     told_back = capfd.readouterr().out
     assert "(1 command reversed)" in told_back
-    assert "what came along with it, or changed with it, stays as it is" in told_back
+    assert "packages that were installed or changed with it stay" in told_back
     assert setting.versions()["demo"] == "1.0"
     assert len(setting.versions()) == 2, "the part that came along is still there, as was said"
 
     assert execute(["install", "rollback", "--commands"]) == 0
     assert "demo" not in setting.versions()
     assert execute(["install", "history"]) == 0
-    assert capfd.readouterr().out.count("    taken back: ") == 2
+    assert capfd.readouterr().out.count("    undone: ") == 2
 
 
 def test_a_release_that_is_not_there_fails_in_one_line(setting: Setting, capfd: pytest.CaptureFixture[str]) -> None:
@@ -123,5 +123,5 @@ def test_root_is_never_taken_unasked() -> None:
 
 def test_what_is_all_by_hand_is_not_called_done() -> None:
     plan = plan_for(InstallDriver(">=580"), WSL, Matrix())
-    with pytest.raises(BadOrder, match="nothing of this can be carried out from here: on Windows, install"):
+    with pytest.raises(BadOrder, match="gpudoctor cannot run these steps from here:"):
         apply_plan(Prepared(plan, WSL, machine()), ExecutionOptions(), "text", TextStyle())

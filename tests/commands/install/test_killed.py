@@ -65,7 +65,7 @@ def test_nothing_arrives_after_a_rollback(number: int, tmp_path: Path, monkeypat
     assert running.wait(60) == (143 if number == signal.SIGTERM else -number)
     done = roll_back()
     assert done.returncode == (2 if number == signal.SIGTERM else 0), done.stderr
-    assert ("is taken back" in done.stdout) == (number == signal.SIGKILL)
+    assert ("was undone" in done.stdout) == (number == signal.SIGKILL)
     (tmp_path / "go").touch()
     time.sleep(0.2)
     assert not (tmp_path / "written").exists()

@@ -325,13 +325,25 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
         ),
         (["theano", "--gpu", "RTX 5090", "--distribution", "debian-13"], "no rows make"),
         (["theano", "--gpu", "GTX 1080", "--distribution", "ubuntu-24.04"], "no rows make"),
-        (["caffe", "--gpu", "GTX 1080", "--distribution", "ubuntu-16.04"], "no row tells of a wheel of caffe"),
-        (["keras", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"], "name the framework that it runs on"),
-        (["torch", "--gpu", "RTX 4090", "--distribution", "ubuntu-99.04"], "no row knows ubuntu 99.04"),
-        (["torch", "--gpu", "RTX 4090", "--distribution", "ubuntu"], "say which release"),
-        (["jax[cuda11]", "--gpu", "RTX 4090", "--os", "linux"], "no row knows the extra cuda11 of jax"),
-        (["torch[foo]", "--gpu", "RTX 4090", "--os", "linux"], "no row knows the extra foo of torch"),
-        (["torch", "--gpu", "Jetson AGX Orin", "--distribution", "ubuntu-22.04"], "come with JetPack"),
+        (
+            ["caffe", "--gpu", "GTX 1080", "--distribution", "ubuntu-16.04"],
+            "is known: compile it by hand, with its libraries",
+        ),
+        (
+            ["keras", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"],
+            "gpudoctor install stack tensorflow",
+        ),
+        (["transformers", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"], "gpudoctor install stack torch"),
+        (["tensorflow", "--gpu", "RTX 5090", "--os", "windows"], "with --os wsl"),
+        (["jax", "--gpu", "RTX 4090", "--os", "windows"], "with --os wsl"),
+        (["torch", "--gpu", "RTX 4090", "--distribution", "ubuntu-99.04"], "ubuntu 99.04 on x86_64 is unknown"),
+        (["torch", "--gpu", "RTX 4090", "--distribution", "ubuntu"], "give the release"),
+        (["jax[cuda11]", "--gpu", "RTX 4090", "--os", "linux"], "the extra cuda11 of"),
+        (["torch[foo]", "--gpu", "RTX 4090", "--os", "linux"], "is unknown; known:"),
+        (
+            ["torch", "--gpu", "Jetson AGX Orin", "--distribution", "ubuntu-22.04"],
+            "on Jetson boards JetPack contains driver, CUDA and cuDNN: use gpudoctor install",
+        ),
         (["torch", "--gpu", "RTX 4090", "--os", "linux", "--python", "/a\nb"], "cannot be printed"),
         (
             ["mxnet-cu90==1.1.0", "--gpu", "A100", "--distribution", "ubuntu-18.04"],
@@ -341,15 +353,18 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
             ["tensorflow==1.4", "--gpu", "A100", "--distribution", "ubuntu-18.04"],
             "CUDA 8.0, whose libraries it calls, does not know sm_80",
         ),
-        (["torch", "--distribution", "ubuntu-24.04"], "which GPU is on another machine is not known"),
-        (["torch==9.9", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"], "no row knows torch 9.9"),
-        (["torch==2.9.1", "2.9.1", "--gpu", "RTX 4090", "--os", "linux"], "says a release already"),
+        (["torch", "--distribution", "ubuntu-24.04"], "the GPU on another machine is unknown"),
+        (["torch==9.9", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"], "is unknown for it"),
+        (["torch==2.9.1", "2.9.1", "--gpu", "RTX 4090", "--os", "linux"], "already contains a version: omit"),
         (["frobnicate", "--gpu", "RTX 4090", "--os", "linux"], "no product 'frobnicate'"),
         (["cudnn", "--gpu", "RTX 4090", "--os", "linux"], "no product 'cudnn'"),
         (["torch", "--gpu", "RTX 4090", "--distribution", "windows-11"], "no distribution"),
-        (["torch", "--gpu", "RTX 4090", "--os", "windows", "--arch", "sbsa"], "nothing for Windows on sbsa"),
+        (
+            ["torch", "--gpu", "RTX 4090", "--os", "windows", "--arch", "sbsa"],
+            "for Windows, gpudoctor knows only x86_64, not",
+        ),
         (["torch", "--gpu", "RTX 5090", "--gpu", "GTX 1080", "--os", "linux"], "is known to work on sm_120 and sm_61"),
-        (["torch", "--gpu", "RTX 4090", "--os", "windows", "--script", "bash"], "makes a powershell script"),
+        (["torch", "--gpu", "RTX 4090", "--os", "windows", "--script", "bash"], "needs a powershell script"),
     ],
 )
 def test_what_no_rows_make_is_one_line_and_2(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -414,7 +429,7 @@ def test_an_environment_of_the_systems_is_left_alone() -> None:
 
 def test_a_card_that_only_pci_shows_will_do() -> None:
     facts = machine(gpus=unseen("no driver"), driver=NO_DRIVER)
-    with pytest.raises(Exception, match="which GPU is on this machine"):
+    with pytest.raises(Exception, match="the GPU on this machine"):
         planned(facts._replace(pci=seen(())))
     plan, _ = planned(facts)
     assert any(isinstance(step, Pause) for step in plan.steps)
@@ -450,16 +465,16 @@ def test_apply_stops_at_the_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
     told = json.loads(text)
     assert status == 4
-    assert told["waits"].startswith("restart the machine")
+    assert told["waits"].startswith("reboot")
     assert ran
     assert not any("pip" in one or "venv" in one for one in ran)
-    assert any("restart the machine" in one for one in told["left"])
+    assert any("reboot" in one for one in told["left"])
 
 
 def test_another_machines_plan_is_not_applied(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["install", "stack", "torch", "--gpu", "RTX 4090", "--distribution", "rocky-9", "--apply"]
     assert execute(words) == 2
-    assert "leave --os, --arch and --distribution out" in capsys.readouterr().err
+    assert "--apply changes this machine: omit --os, --arch and --distribution" in capsys.readouterr().err
 
 
 def test_in_wsl_the_driver_comes_from_windows() -> None:
@@ -468,7 +483,7 @@ def test_in_wsl_the_driver_comes_from_windows() -> None:
     first = up_to_a_pause(plan)
     assert any(isinstance(step, ByHand) and "on Windows, install" in step.text for step in first.steps)
     assert "restart Windows" in next(kind_of(step).title(step) for step in first.steps if isinstance(step, Pause))
-    with pytest.raises(BadOrder, match="nothing of this can be carried out from here"):
+    with pytest.raises(BadOrder, match="gpudoctor cannot run these steps from here:"):
         apply_plan(prepared, ExecutionOptions(), "text", TextStyle())
 
 

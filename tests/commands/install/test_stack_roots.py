@@ -101,7 +101,7 @@ def test_up_to_the_drivers_package(distribution: str, suite: str, driver: str, v
     added = laid_over(tmp_path / "added", script_for(distribution, vendor), {})
     commands = f"rm -rf /var/lib/apt/lists/*; {TO_THE_RESTART}; ls /srv/installed"
     text = run_inside(root_of(suite), tmp_path / "run", added, commands)
-    assert "restart the machine, then run this script again" in text
+    assert "reboot, then run this script again" in text
     assert "Done." not in text
     assert driver in text.splitlines()[-5:]
 
@@ -120,12 +120,12 @@ def test_after_the_restart_it_goes_on(vendor: Vendor, tmp_path: Path) -> None:
     text = run_inside(root_of("bookworm"), tmp_path / "run", added, commands)
     first, second, third = text.split("the NVIDIA driver, unless")[1:]
     assert "nvidia-open" in text.splitlines()[-4:]
-    assert "restart the machine" in first
+    assert "reboot" in first
     assert "Done." not in first
-    assert "it is there already" in second
+    assert "it already exists" in second
     assert "python3.11 -m venv" not in second.partition("Done.")[2]
     assert "gpudoctor verify --framework torch" in second
-    assert third.count("it is there already") == 2
+    assert third.count("it already exists") == 2
     assert f"\n{release}\n" in third
 
 
@@ -147,7 +147,7 @@ def test_on_ubuntu_the_driver_is_its_own(vendor: Vendor, tmp_path: Path) -> None
     }
     added = laid_over(tmp_path / "added", script_for("ubuntu-24.04", vendor), files)
     text = run_inside(root_of("trixie"), tmp_path / "run", added, f"{TO_THE_RESTART}; cat told")
-    assert "restart the machine, then run this script again" in text
+    assert "reboot, then run this script again" in text
     assert text.splitlines()[-1] == "install nvidia:580-open"
 
 
@@ -157,7 +157,7 @@ def test_on_rocky_dnf_is_told(vendor: Vendor, tmp_path: Path) -> None:
     commands = f"export PATH=/usr/local/bin:$PATH; {TO_THE_RESTART}; cat told"
     text = run_inside(root_of("trixie"), tmp_path / "run", added, commands)
     told = text.splitlines()
-    assert "restart the machine, then run this script again" in text
+    assert "reboot, then run this script again" in text
     assert any(line.startswith("config-manager --add-repo https://") for line in told)
     assert "module install -y nvidia-driver:580-open" in told[-1]
     assert not any("python3.12" in line for line in told)

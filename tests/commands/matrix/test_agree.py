@@ -1,21 +1,28 @@
-"""`matrix can` and `matrix solve` are asked the same question of one package: they never contradict each other.
+"""`matrix can`, `matrix solve` and `install` are asked the same question of one package: they never disagree.
 
-`python -m pytest -m slow tests/commands/matrix/test_agree.py` draws three hundred questions; the seed stands in the
-test's name.
+`python -m pytest -m slow tests/commands/matrix/test_agree.py` draws five hundred questions; the seed stands in the
+test's name. `install package` plans by the same solver: it is asked, too.
 """
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import shlex
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from compat.build import is_rider
+from compat.build import whole_release
 from compat.load import is_framework, products
 from compat.matrix import Matrix
+from compat.spec import parse_spec
 from doctor.cli import execute
+from doctor.commands.install.package_solve import NotSolved, solved
+from doctor.commands.matrix.solve import SolveRequest, place_of
+from doctor.rules.shared.products import known_product
 
 MATRIX = Matrix()
 CARDS = (
@@ -34,7 +41,15 @@ DRIVERS = (
     "590",
 )
 PYTHONS = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+PLATFORMS = (
+    *(("--os", "linux"),) * 4,
+    *(("--os", "windows"),) * 2,
+    ("--os", "wsl"),
+    ("--os", "macos"),
+    ("--os", "linux", "--arch", "aarch64"),
+)
 YES, NO, UNKNOWN = 0, 1, 4
+SEEDS = (1, 2, 3, 4, 5)
 
 # Each was answered in two ways: the words of the question, and the one right answer.
 ONE_ANSWER = (
@@ -80,31 +95,67 @@ def test_a_package_is_asked_for_twice(capsys: pytest.CaptureFixture[str]) -> Non
     assert "torch==2.9.1" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_random_question_has_one_answer(seed: int) -> None:
-    answers = {ask: tuple(execute(["matrix", one, *ask]) for one in ("can", "solve")) for ask in _drawn(seed, 100)}
-    assert {shlex.join(ask): both for ask, both in answers.items() if both[0] != both[1]} == {}
+@pytest.mark.parametrize(
+    ("seed", "many"), [(7, 40), *(pytest.param(seed, 100, marks=pytest.mark.slow) for seed in SEEDS)]
+)
+def test_a_random_question_has_one_answer(seed: int, many: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """`can`, `solve` and `install` give one verdict, and the builds that they name are right for each other."""
+    found = {shlex.join(ask): _disagreement(ask, capsys) for ask in _drawn(seed, many)}
+    assert {ask: what for ask, what in found.items() if what} == {}
+
+
+def _disagreement(ask: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> str:
+    (can, said), (solve, found) = (_answer(command, ask, capsys) for command in ("can", "solve"))
+    if can != solve:
+        return f"can {can}, solve {solve}"
+    if _installs(ask) != (solve == YES):
+        return f"solve {solve}, install differs"
+    if can != YES:
+        return ""
+    named = [one["build"] for case in said["cases"] for one in case["answers"]]
+    chosen = [f"{one['package']} {one['release']}" + f" ({one['build']})" for one in found["solution"]["builds"]]
+    asks = [("solve", _spec(one)) for one in named] + [("can", _spec(one)) for one in chosen]
+    again = ((command, spec, _answer(command, (spec, *ask[1:]), capsys)[0]) for command, spec in asks if spec)
+    return "; ".join(f"{command} {spec} {status}" for command, spec, status in again if status != YES)
+
+
+def _answer(command: str, ask: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
+    status = execute(["matrix", command, *ask, "--format", "json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def _installs(ask: tuple[str, ...]) -> bool:
+    """Whether `install package` plans on that machine without a doubt."""
+    options = dict(zip(ask[1::2], ask[2::2], strict=True))
+    asked = SolveRequest((ask[0],), tuple(filter(None, (options.get("--gpu"),))), options.get("--driver", ""),
+                         options.get("--python", ""), options.get("--os", ""), options.get("--arch", ""))  # fmt: skip
+    spec = whole_release(known_product(parse_spec(ask[0])), MATRIX)
+    try:
+        return not solved(spec, place_of(asked, MATRIX).circumstances, (), MATRIX).doubts
+    except NotSolved:
+        return False
+
+
+def _spec(label: str) -> str:
+    """The requirement for a build by its name, "torch 2.9.1 (cu128)"; "" for a CPU build, and for many releases."""
+    found = re.fullmatch(r"(\S+) (\d[\w.]*)(?: \((\w*)\))?", label)
+    if not found or found[3] == "cpu":
+        return ""
+    return f"{found[1]}=={found[2]}" + (f"+{found[3]}" if found[3] else "")
 
 
 def _drawn(seed: int, many: int) -> Iterator[tuple[str, ...]]:
-    """Packages, releases, cards, drivers, Pythons and systems.
+    """Packages of every kind (riders and followers among them), releases, cards, drivers, Pythons and platforms.
 
-    A card or a driver is always named: without, `can` is content with a CPU build, and `solve` is not. None requires
-    torch, or runs on another's GPU code: only `solve` judges what comes along.
+    A card or a driver is always named: without, `can` is content with a CPU build, and `solve` is not.
     """
     draw = random.Random(seed)
-    every = (name for name in products() if is_framework(name))
-    names = sorted(
-        name
-        for name in every
-        if not is_rider(name, MATRIX) and not any("torch" in (row.pins or ()) for row in MATRIX.rows(name, "builds"))
-    )
+    names = sorted(name for name in products() if is_framework(name))
     for _ in range(many):
         name = draw.choice(names)
         exact = [row.versions for row in MATRIX.rows(name, "builds") if row.versions.startswith("==")]
-        words = [name + (draw.choice(exact) if exact and draw.random() < 0.8 else "")]
-        words += ["--os", "windows" if draw.random() < 0.25 else "linux"]
+        words = [name + (draw.choice(exact) if exact and draw.random() < 0.6 else "")]
+        words += draw.choice(PLATFORMS)
         named = draw.choice(({"--gpu": CARDS}, {"--driver": DRIVERS}, {"--gpu": CARDS, "--driver": DRIVERS}))
         words += [word for option, values in named.items() for word in (option, draw.choice(values))]
         words += ["--python", draw.choice(PYTHONS)] if draw.random() < 0.5 else []

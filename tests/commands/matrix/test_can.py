@@ -526,8 +526,8 @@ def test_a_machine_in_wsl_is_judged_by_the_driver_of_windows() -> None:
         ("torch==latest", "Write a name"),
         ("cupy-cuda12", "did you mean cupy-cuda12x"),
         ("mxnet-cu999", "did you mean mxnet-cu92"),
-        ("tensorflow-rocm", "of its family there are those of tensorflow, tensorflow-cpu, tensorflow-gpu"),
-        ("onnxruntime-directml", "of its family there are those of onnxruntime, onnxruntime-gpu"),
+        ("tensorflow-rocm", "its family has data for tensorflow, tensorflow-cpu, tensorflow-gpu"),
+        ("onnxruntime-directml", "its family has data for onnxruntime, onnxruntime-gpu"),
         ("numpy", "has no rows of its own: NumPy computes on the CPU"),
     ],
 )

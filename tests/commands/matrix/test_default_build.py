@@ -176,7 +176,7 @@ def test_solve_prints_the_command_of_the_platform(asked: str, command: str, caps
         ("torch 2.8.0 --os windows", 0, f"torch==2.8.0 {SERVED}/cu129"),
         ("torch 2.8.0 --os windows --any", 0, "has no CUDA on windows"),
         ("torch 2.8.0 --os linux --arch sbsa --any", 0, "has no CUDA on linux"),
-        ("torch 2.8.0 --os linux --arch sbsa --cuda-version 12.6", 2, "is not built for CUDA 12.6, but for 12.9"),
+        ("torch 2.8.0 --os linux --arch sbsa --cuda-version 12.6", 2, "has no build for CUDA 12.6, only for 12.9"),
         ("torch 2.4.0 --os linux --arch sbsa --cuda-version 12.4", 2, "no CUDA wheels for ARM servers before 2.5"),
         ("torch 2.11.0 --os linux --arch sbsa", 0, "pip install torch==2.11.0\n"),
         ("xformers 0.0.35 --os windows", 0, "xformers==0.0.35 torch==2.11.0+cu128 --extra-index-url"),

@@ -297,7 +297,7 @@ JETSON_TORCH = package(
     {
         "torch/__init__.py": "",
         "torch/version.py": "__version__ = '2.5.0a0+872d972e41.nv24.08'\ncuda = '12.6'\nhip = None\n",
-        **torch_libraries(machine="aarch64"),
+        **torch_libraries(machine="aarch64", python="python3.10"),
     },
     site=site_of(VENV, "python3.10"),
 )

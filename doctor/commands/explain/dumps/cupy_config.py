@@ -28,7 +28,7 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
             if value != "None":
                 yield Said(Field.NVCC_PATH, value.split()[-1], line.number)  # "ccache nvcc" where NVCC says so
         elif key == "CUDA Driver Version":
-            if re.fullmatch(r"\d{4,5}", value):  # else an error, in words
+            if re.fullmatch(r"\d{4,5}", value):  # else an error, as text
                 yield Said(Field.DRIVER_CUDA, str(CudaVersion.from_encoded(int(value))), line.number)
         elif key.endswith("Name"):
             yield Said(Field.CUDA_WORKS, "yes", line.number)

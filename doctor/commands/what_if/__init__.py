@@ -1,0 +1,1 @@
+"""What an installation command would change, and what would break."""

@@ -1,0 +1,229 @@
+"""What `gpudoctor what-if` does, apart from reading its command line and printing."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+
+from compat.base.record import NamedTuple
+from compat.build import release_key
+from compat.matrix import Matrix, Uncovered
+from compat.row import FrameworkRow
+from compat.specifier import first_release
+from compat.traits import traits_of
+from doctor.commands.check.command import CheckSubject, host_for, report_of
+from doctor.commands.dockerfile.requirements import Line, name_of
+from doctor.commands.what_if.document import OF_BUILD, Answer, Broken, WhatIfDocument
+from doctor.commands.what_if.request import Command, command_of
+from doctor.commands.what_if.resolve import Change, Resolved, by_dry_run, by_rows
+from doctor.diagnose import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN
+from doctor.host import BadRequest, Host, HostError
+from doctor.model.facts import Facts
+from doctor.model.facts.environment import Environment
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer as RuleAnswer
+from doctor.model.finding import Report, Severity
+from doctor.output.document import TextStyle
+from doctor.output.write import deliver, format_for
+from doctor.prescribe.remedy_verifier import RemedyVerifier
+from doctor.rules.shared.builds import platform_of
+from doctor.rules.shared.engine import load_rules
+from installers.effect import DistributionsInstalled, DistributionsRemoved, DriverInstalled, Effect, Restarted
+
+_READ_AT_MOST, _TRIED_AT_MOST = 120, 16  # candidates that are resolved, and that the rules are asked about
+_DRIVER = re.compile(r"(?:nvidia-driver|cuda-drivers|nvidia-open|nvidia-headless|nvidia-utils)-(\d{3})(?:-.*)?")
+
+
+class Question(NamedTuple):
+    """A command, and the machine that it would run on; the defaults are those of the command line."""
+
+    command: str
+    pythons: tuple[str, ...] = ()
+    root: str | None = None
+    assume_driver: str = ""
+    assume_gpus: tuple[str, ...] = ()
+    online: bool = False  # ask the installer itself, with its dry run
+    style: str = "text"
+    output: str | None = None
+
+
+def what_if(asked: Question, terminal: TextStyle) -> tuple[str, int]:
+    """Return the text to print ("" when it went to a file) and the exit status; raises BadRequest."""
+    command = command_of(asked.command, os.environ)
+    subject = _subject(asked, command)
+    host = host_for(subject)
+    report = report_of(subject, time.perf_counter(), host)
+    answer = _Simulation(command, report, host, Matrix.of_user()).answer(online=asked.online)
+    status = EXIT_BAD if answer.breaks else EXIT_UNKNOWN if answer.unknown else EXIT_FINE
+    chosen = format_for(asked.style, WhatIfDocument)
+    return deliver(WhatIfDocument(answer, status), chosen, asked.output, terminal), status
+
+
+def _subject(asked: Question, command: Command) -> CheckSubject:
+    pythons = asked.pythons or ((command.environment,) if "/" in command.environment else ())
+    return CheckSubject(
+        pythons=pythons, root=asked.root, assume_driver=asked.assume_driver, assume_gpus=asked.assume_gpus
+    )
+
+
+class _Simulation:
+    """One command on one machine."""
+
+    def __init__(self, command: Command, report: Report, host: Host, matrix: Matrix) -> None:
+        self._command, self._report, self._host, self._matrix = command, report, host, matrix
+        self._facts: Facts = report.facts
+        self._verifier = RemedyVerifier(report.facts, report.answers, matrix, load_rules(), host)
+        found = value_or(report.facts.environments, ())
+        with_frameworks = (one for one in found if value_or(one.frameworks, ()))
+        self._environment: Environment | None = next(with_frameworks, found[0] if found else None)
+
+    def answer(self, *, online: bool) -> Answer:
+        """Raises BadRequest."""
+        if self._command.tool == "apt":
+            return self._of_packages()
+        environment = self._environment
+        if environment is None:
+            raise BadRequest("no Python environment was found: name one with --python")
+        resolved = (
+            self._by_installer(environment)
+            if online
+            else by_rows(self._command, environment, self._facts, self._matrix)
+        )
+        if resolved.refused:
+            broken = Broken("", Severity.ERROR.value, f"the installer refuses: {resolved.refused}")
+            return Answer(self._command.text, environment.prefix, breaks=(broken,))
+        effects = self._effects(resolved.changes, environment)
+        made = self._compared(effects, resolved.changes, environment.prefix)._replace(unknown=resolved.unknown)
+        instead = self._instead(environment, resolved) if made.breaks else ""
+        return made._replace(instead=instead, by="dry run" if online else "rows")
+
+    def _by_installer(self, environment: Environment) -> Resolved:
+        if not self._host.is_live or self._command.tool == "conda":
+            raise BadRequest("--online runs pip or uv: neither a root nor conda has a dry run here")
+        try:
+            return by_dry_run(self._command, environment, self._host)
+        except HostError as error:
+            raise BadRequest(f"the dry run could not be started: {error}") from error
+
+    def _effects(self, changes: tuple[Change, ...], environment: Environment) -> tuple[Effect, ...]:
+        python = environment.interpreter or environment.prefix
+        comes = tuple(one.requirement for one in changes if one.after)
+        gone = tuple(one.name for one in changes if not one.after)
+        found: list[Effect] = []
+        if gone:
+            found.append(DistributionsRemoved(python, gone))
+        if comes:
+            found.append(DistributionsInstalled(python, comes, anew=self._command.is_anew, tool=self._command.tool))
+        return tuple(found)
+
+    def _compared(self, effects: tuple[Effect, ...], changes: tuple[Change, ...], where: str) -> Answer:
+        if not effects:
+            return Answer(self._command.text, where)
+        new, gone = self._verifier.compared(effects)
+        known = {one.name for one in changes}
+        broken = tuple(map(_broken, new))
+        clauses = (
+            one for one in self._verifier.every_broken_by(effects) if name_of(one.partition(" ")[0]) not in known
+        )
+        broken += tuple(Broken("", Severity.WARNING.value, f"{one}: not met afterwards") for one in clauses)
+        return Answer(
+            self._command.text, where, changes=(*changes, *self._brought(effects, known)), breaks=broken,
+            fixes=tuple(map(_broken, gone)),
+        )  # fmt: skip
+
+    def _brought(self, effects: tuple[Effect, ...], known: set[str]) -> Iterator[Change]:
+        """What else of the environment is then in another release: NVIDIA's wheels of a build."""
+        after = {one.prefix: one for one in value_or(self._verifier.facts_after(effects).environments, ())}
+        if self._environment is None or self._environment.prefix not in after:
+            return
+        old, new = map(_versions, (self._environment, after[self._environment.prefix]))
+        for name, version in new.items():
+            if name not in known and old.get(name) != version:
+                yield Change(name, old.get(name, ""), version, OF_BUILD)
+
+    def _of_packages(self) -> Answer:
+        """Drivers by their packages; of others no row tells what they change."""
+        drivers = [(name, found[1]) for name in self._command.system if (found := _DRIVER.fullmatch(name))]
+        unknown = tuple(f"what the package {one} changes" for one in self._command.system if not _DRIVER.fullmatch(one))
+        if not drivers:
+            return Answer(self._command.text, "this machine", unknown=unknown)
+        branch = int(drivers[0][1])
+        effects = (DriverInstalled(f">={branch},<{branch + 1}", ""), Restarted())
+        release = value_or(self._facts.driver.release, None)
+        change = Change("NVIDIA driver", str(release) if release else "", str(branch), drivers[0][0])
+        new, gone = self._verifier.compared(effects)
+        return Answer(
+            self._command.text, "this machine", changes=(change,), breaks=tuple(map(_broken, new)),
+            fixes=tuple(map(_broken, gone)), unknown=unknown,
+        )  # fmt: skip
+
+    def _instead(self, environment: Environment, resolved: Resolved) -> str:
+        """The newest release of the first requirement that changes nothing for the worse; "" if none is known.
+
+        First those that leave the installed frameworks as they are.
+        """
+        asked = self._asked()
+        if asked is None:
+            return ""
+        package, line = asked
+        kept: list[tuple[str, str, tuple[Change, ...]]] = []
+        others: list[tuple[str, str, tuple[Change, ...]]] = []
+        installed = {one.package for one in value_or(environment.frameworks, ())} - {package}
+        for version, build in self._candidates(package)[:_READ_AT_MOST]:
+            spec = f"{package}=={version}" + (f"+{build}" if build else "")
+            lines = tuple(one._replace(spec=spec) if one is line else one for one in self._command.lines)
+            changes = by_rows(self._command._replace(lines=lines), environment, self._facts, self._matrix).changes
+            if changes and changes != resolved.changes:
+                touches = any(one.name in installed for one in changes)
+                (others if touches else kept).append((version, build, changes))
+        failed: set[tuple[str, ...]] = set()  # what else would change; another release that brings the same fails, too
+        for version, build, changes in (*kept, *others):
+            beside = tuple(one.requirement for one in changes if one.name != package)
+            if (beside and beside in failed) or len(failed) > _TRIED_AT_MOST:
+                continue
+            effects = self._effects(changes, environment)
+            if not self._verifier.compared(effects)[0] and not self._verifier.every_broken_by(effects):
+                return self._typed(package, version, build)
+            failed.add(beside or (version, build))
+        return ""
+
+    def _asked(self) -> tuple[str, Line] | None:
+        """The first requirement whose releases have rows."""
+        for line in self._command.lines:
+            name = name_of(line.spec.partition(";")[0])
+            if self._matrix.has(name):
+                return name, line
+        return None
+
+    def _candidates(self, package: str) -> list[tuple[str, str]]:
+        """Releases of a package for this platform, the newest first; with builds where it has several."""
+        platform = platform_of(self._facts)
+        python = ".".join(value_or(self._environment.python, "").split(".")[:2]) if self._environment else ""
+        rows: tuple[FrameworkRow, ...] = self._matrix.rows(package, "builds")
+        found = {
+            (first_release(row.versions), row.build if traits_of(package).tagged else "")
+            for row in rows
+            if platform.os_family in row.os and platform.arch in row.arch and row.versions.startswith("==")
+            if "*" not in row.versions and (not python or row.python is None or python in row.python)
+            if row.build != "cpu"
+        }
+        return sorted(found, key=lambda one: (release_key(one[0]), one[1]), reverse=True)
+
+    def _typed(self, package: str, version: str, build: str) -> str:
+        """The command to type instead."""
+        tool = "uv pip" if self._command.tool == "uv" else self._command.tool
+        start = f"{tool} install {package}=={version}"
+        try:
+            return f"{start} --index-url {self._matrix.wheel_index(package, build, version).url}" if build else start
+        except Uncovered:
+            return start
+
+
+def _broken(answer: RuleAnswer) -> Broken:
+    return Broken(answer.code, answer.severity.value, answer.why)
+
+
+def _versions(environment: Environment) -> dict[str, str]:
+    return {one.name: one.version for one in value_or(environment.distributions, ()) if not one.hidden_by}

@@ -1,0 +1,41 @@
+"""A Dockerfile installs with a pip of the system that refuses: the build stops."""
+
+from __future__ import annotations
+
+from compat.matrix import Matrix
+from compat.need import Advice
+from compat.platform_row import PipRow
+from compat.specifier import accepts
+from doctor.model.facts import Facts, Machine
+from doctor.model.facts.dockerfile import DockerfilePip
+from doctor.model.finding import Answer, Evidence, Status, bad, ok
+from doctor.rules.shared.image import dockerfile_of
+from doctor.rules.shared.rule import NotApplicable, Rule
+from doctor.rules.shared.subjects import MACHINE
+
+_KNOWS_OPTION = "23.0.1"  # Source: pip's changelog, --break-system-packages
+
+
+def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
+    """Compare each command with what the pip of its system accepts (PEP 668)."""
+    rows: dict[str, PipRow] = {row.id: row for row in matrix.rows("platform", "pips")}
+    asked = [(one, rows[one.system]) for one in dockerfile_of(facts).pips if one.system in rows]
+    if not asked:
+        raise NotApplicable("no line installs with the pip of a system whose pip is known")
+    for one, row in asked:
+        if one.breaks and not one.is_upgraded and accepts(f"<{_KNOWS_OPTION}", row.pip):
+            return _bad(
+                one, f"pip {row.pip} of {one.system} has no option --break-system-packages", "leave the option out"
+            )
+        if row.refuses and not (one.breaks or one.is_allowed):
+            why = f"pip of {one.system} installs only into an environment: externally-managed-environment"
+            return _bad(one, why, "RUN python3 -m venv /opt/venv and ENV PATH=/opt/venv/bin:$PATH before it")
+    return ok("pip accepts every line")
+
+
+def _bad(one: DockerfilePip, why: str, instead: str) -> Answer:
+    evidence = Evidence.at(one.source, f"pip install {' '.join(one.names)}".strip())
+    return bad(f"{one.source} stops the build: {why}", Advice(f"{one.source}: {instead}"), evidence=(evidence,))
+
+
+RULE = Rule(MACHINE, check, never={Status.UNKNOWN: "a system without a row is not asked about"})

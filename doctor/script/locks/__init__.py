@@ -1,0 +1,1 @@
+"""Read lock files: uv, poetry, pdm, pipenv, pixi, conda-lock and pylock.toml."""
