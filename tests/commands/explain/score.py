@@ -62,8 +62,8 @@ def main(names: list[str]) -> None:
             found["with a command"] += kind == "right" and has_command(document)
             if kind not in {"right", "not blamed"}:
                 told = [(one["code"], one["confidence"]) for one in document.plain()["causes"][:2]]
-                print(f"  {kind}: {codes} {told} {text[:80]!r}")
-        print(name, dict(found))
+                sys.stdout.write(f"  {kind}: {codes} {told} {text[:80]!r}\n")
+        sys.stdout.write(f"{name}: {dict(found)}\n")
 
 
 if __name__ == "__main__":
