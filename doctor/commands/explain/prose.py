@@ -43,13 +43,23 @@ def can_help(causes: tuple[Cause, ...]) -> bool:
     return bool(causes) and causes[0].code in _JUDGED
 
 
-def tell(reading: Reading) -> Told:
-    """Return what the lines name of one machine; without a title where they name no framework with its release."""
+def beside(told: Told, reading: Reading) -> Told:
+    """Return what the dumps say, and of what they leave open that which the lines name.
+
+    It has a title if the lines add something and a framework with its release is known.
+    """
     if len(reading.lines) < _FEWEST:
-        return Told((), ())
-    said = tuple(_unambiguous(_said(reading.lines)))
-    is_enough = any(one.field is Field.PACKAGE for one in said)
+        return told._replace(titles=())
+    known = {_kind(one) for one in told.said}
+    more = tuple(one for one in _unambiguous(_said(reading.lines)) if _kind(one) not in known)
+    said = (*told.said, *more)
+    is_enough = bool(more) and any(one.field is Field.PACKAGE for one in said)
     return Told((_TITLE,) if is_enough else (), said)
+
+
+def _kind(said: Said) -> object:
+    """Return what there can be one value of: a field, or the release of one package."""
+    return (said.field, said.value.partition("==")[0]) if said.field is Field.PACKAGE else said.field
 
 
 def _said(lines: Iterable[Line]) -> Iterator[Said]:
@@ -83,7 +93,6 @@ def _unambiguous(said: Iterable[Said]) -> Iterator[Said]:
     first: dict[object, Said] = {}
     torn: set[object] = set()
     for one in said:
-        key = (one.field, one.value.partition("==")[0]) if one.field is Field.PACKAGE else one.field
-        if first.setdefault(key, one).value != one.value:
-            torn.add(key)
+        if first.setdefault(_kind(one), one).value != one.value:
+            torn.add(_kind(one))
     yield from (one for key, one in first.items() if key not in torn)

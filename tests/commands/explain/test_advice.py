@@ -79,6 +79,16 @@ def test_lines_that_name_a_build_let_the_rules_print_the_remedy() -> None:
     assert any("pip install torch==2.7.0 --index-url" in line for one in first["remedies"] for line in one["commands"])
 
 
+def test_words_complete_what_a_dump_leaves_open() -> None:
+    dump = "name, driver_version\nNVIDIA GeForce RTX 5090, 575.57.08"
+    text = f"Ubuntu 22.04, Python 3.11, torch 2.6.0+cu124\n{dump}\n{_NO_CODE}"
+    plain = document(text).plain()
+    first = plain["causes"][0]
+    assert first["code"] == "gpu-too-new-for-cuda"
+    assert any("pip install torch==2.7.0" in line for one in first["remedies"] for line in one["commands"])
+    assert "unseen" in plain["facts"]["environments"]  # the facts are those of the dump alone
+
+
 @pytest.mark.parametrize(
     "text",
     [
