@@ -143,6 +143,19 @@ def _cudnn(shown: Shown, _matrix: Matrix) -> str:
     return f"Install cuDNN: `gpudoctor install cudnn{f' {major}' if major else ''}{_where(shown)}` prints the commands."
 
 
+def _built_for(shown: Shown, _matrix: Matrix) -> str:
+    found = re.search(r"built (?:for|against) (\d{1,2}\.\d{1,2}\.\d{1,2})\b", shown.text)
+    install = f": `gpudoctor install cudnn {found[1]}{_where(shown)}` prints the commands" if found else ""
+    return f"Use the cuDNN that the program was built for{install}. `gpudoctor which cudnn` shows which copy it loads."
+
+
+def _other_python(shown: Shown, _matrix: Matrix) -> str:
+    if not shown.framework:
+        return ""
+    solve = f"`gpudoctor matrix solve {shown.framework}`"
+    return f"Use a release with a wheel for this Python, or another Python: {solve} names both and prints the commands."
+
+
 def _hidden_gpus(shown: Shown, _matrix: Matrix) -> str:
     unset = "set CUDA_VISIBLE_DEVICES=" if shown.is_windows else "unset CUDA_VISIBLE_DEVICES"
     return f"Unset the variable in the shell that starts the program: `{unset}`. `nvidia-smi -L` lists the GPUs."
@@ -181,6 +194,8 @@ _ADVICE: dict[str, Callable[[Shown, Matrix], str]] = {
     "cudnn-missing": _cudnn,
     "cudnn-sublibrary-missing": _cudnn,
     "cudnn-sublibrary-mixed": _cudnn,
+    "cudnn-version-mismatch-loaded-vs-compiled": _built_for,
+    "python-version-no-wheel": _other_python,
     "cuda-visible-devices-empty-or-invalid": _hidden_gpus,
     "needed-library-missing": _system_library,
     "numpy-abi-mismatch": _numpy,

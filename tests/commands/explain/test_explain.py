@@ -337,4 +337,4 @@ def test_the_last_line_of_a_log_is_read_although_every_line_has_a_word(tmp_path:
         f"{number} INFO the cuda error rate is {number % 7}, the gpu has memory\n" for number in range(200_000)
     )
     assert len(lines) > 9 << 20
-    assert explained(tmp_path, f"{lines}{TOO_OLD}\n")["causes"][0]["code"] == "driver-too-old-for-runtime"
+    assert "driver-too-old-for-runtime" in str(explained(tmp_path, f"{lines}{TOO_OLD}\n")["causes"])
