@@ -55,9 +55,12 @@ _KEYS = (
     "stack|stack_trace|stacktrace|traceback|evalue|py_callstack|stderr|stdout|output|details?"
 )
 _SAID = re.compile(rf'(?:"(?:{_KEYS})"\s*:\s*\[?\s*|(?<![\w.-])(?:{_KEYS})=){_STRING}')
-_WHOLE = re.compile(r'\bmsg="inference compute"')  # Ollama's line about a GPU: what it says stands behind its message
 _NEXT = re.compile(rf"\s*,\s*{_STRING}")
-_IS_JSON = re.compile(r"\s*(?:\[\s*)?\{|\s*\[\d+\.\d+, ?\"[oe]\"|.{0,300}?\b(?:level|lvl|time|ts|severity)=")
+# But Ollama's line about a GPU: what it says stands behind its message.
+_IS_JSON = re.compile(
+    r'(?!.{0,300}?\bmsg="inference compute")'
+    r"(?:\s*(?:\[\s*)?\{|\s*\[\d+\.\d+, ?\"[oe]\"|.{0,300}?\b(?:level|lvl|time|ts|severity)=)"
+)
 _ALONE = re.compile(rf"\s*{_STRING},?\s*")  # a line of a notebook's file
 _OF_A_PAGE = re.compile(r"\\n$|\\u[\da-f]{4}")  # else it is a path of Windows
 _RUN_ON = re.compile(r"\\n(?:Traceback \(| {2,8}File |\w+(?:Error|Exception|Warning)\b)")  # a repr, a piece of JSON
@@ -97,9 +100,14 @@ def _bare(text: str) -> str:
 
 def _inner(text: str) -> tuple[str, ...]:
     """What is shown in the strings of a line of JSON or logfmt, () where it is none."""
-    if '"' in text and _IS_JSON.match(text) and not _WHOLE.search(text):
-        if said := _said(text):
-            return tuple(_decoded(one) for one in said)
+    if '"' in text and _IS_JSON.match(text):
+        said = _said(text)
+        return tuple(map(_decoded, said)) if said else _quoted(text)
+    return _quoted(text)
+
+
+def _quoted(text: str) -> tuple[str, ...]:
+    """Return what a line is that is one string, or that holds the lines of one."""
     if "\\" not in text:
         return ()
     alone = _ALONE.fullmatch(text)

@@ -170,7 +170,7 @@ def _thinned(chunks: Iterator[bytes]) -> Reading:
         size += len(chunk)
         number += chunk.count(b"\n")
     search.examined = 0
-    for before, chunk in tail:
+    for before, chunk in reversed(tail):  # the very end first: its lines may be too many to examine
         search.look(chunk, before, WORDS)
     return Reading(search.lines() or _last_of(*tail[-1]), size, whole=False)
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from compat.base.errors import DataError
@@ -71,6 +72,7 @@ class Family(NamedTuple):
     general: bool  # words that any program may use, searched only where no message of a known program was found
 
 
+@lru_cache(maxsize=1)
 def families() -> dict[str, Family]:
     """Return all signatures by the name of their file; raises DataError where there are none."""
     folder = signatures.__path__[0]

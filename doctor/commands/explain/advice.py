@@ -1,18 +1,21 @@
 """Commands for a cause that no rule could judge: for the system, the GPU and the library that the text shows.
 
-The commands are gpudoctor's own plans, or a wheel that a row of the matrix names. `check` on the machine itself knows more.
+The commands are gpudoctor's own plans, or a wheel that a row of the matrix names. `check` on the machine knows more.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
-from compat.row import LibraryRow
 from doctor.commands.explain.dump import Field, Said
 from doctor.messages.causes import Cause
+
+if TYPE_CHECKING:
+    from compat.row import LibraryRow
 
 
 class Shown(NamedTuple):
@@ -50,7 +53,7 @@ _IDS = {
     "Red Hat Enterprise Linux": "rhel",
 }
 _WHOLE = frozenset({"debian", "rocky", "almalinux", "rhel", "fedora"})  # whose minor release is no part of the name
-_FRAMEWORKS = re.compile(r"(?i)\b(?:py)?(torch|tensorflow|jax|cupy|paddle|onnxruntime)|(RuntimeError: CUDA error: )")
+_FRAMEWORKS = r"(?i)\b(?:py)?(torch|tensorflow|jax|cupy|paddle|onnxruntime)|(RuntimeError: CUDA error: )"
 _NAMES = {"paddle": "paddlepaddle-gpu", "onnxruntime": "onnxruntime-gpu"}
 
 
@@ -62,7 +65,7 @@ def _shown(cause: Cause, said: Iterable[Said], lines: str) -> Shown:
     if found:
         identity = _IDS[found[0].rpartition(" ")[0]]
         distribution = f"{identity}-{found[1]}{'' if identity in _WHOLE else found[2] or ''}"
-    framework = _FRAMEWORKS.search(lines)
+    framework = re.search(_FRAMEWORKS, lines)
     name = (framework[1] or "torch").lower() if framework else ""  # the words "CUDA error: " are torch's
     windows = "Windows" in system or told.get(Field.FAMILY) == "windows"
     return Shown(
@@ -82,72 +85,75 @@ def _where(shown: Shown) -> str:
 
 
 def _driver(shown: Shown, _matrix: Matrix) -> str:
-    older = f"a build for an older CUDA: `gpudoctor install {shown.framework}` finds it" if shown.framework else ""
-    return (
-        f"Install a newer driver on the host (not in a container): `gpudoctor install driver{_where(shown)}` prints the "
-        f"commands. Then reboot. {f'Or use {older}.' if older else ''}"
-    ).strip()
+    install = f"`gpudoctor install driver{_where(shown)}`"
+    fix = f"Install a newer driver on the host (not in a container): {install} prints the commands. Then reboot."
+    if not shown.framework:
+        return fix
+    return f"{fix} Or use a build for an older CUDA: `gpudoctor install {shown.framework}` finds it."
 
 
 def _code_for_gpu(shown: Shown, _matrix: Matrix) -> str:
     if not shown.framework:
         return ""
-    gpu = f' --gpu "{shown.gpu}"' if shown.gpu else ""
-    return (
-        f"Install a build that has code for this GPU: `gpudoctor matrix solve {shown.framework}{gpu}` names the release "
-        "and prints the commands."
-    )
+    solve = f"gpudoctor matrix solve {shown.framework}" + (f' --gpu "{shown.gpu}"' if shown.gpu else "")
+    return f"Install a build that has code for this GPU: `{solve}` names the release and prints the commands."
 
 
 def _cpu_build(shown: Shown, _matrix: Matrix) -> str:
     if not shown.framework:
         return ""
-    return (
-        f"Install the build for the GPU, in the environment that the program uses: `gpudoctor install {shown.framework}` "
-        "finds the release and prints the commands."
-    )
+    install = f"`gpudoctor install {shown.framework}`"
+    return f"Install the build for the GPU in the program's environment: {install} finds it and prints the commands."
 
 
-_SONAME = re.compile(r"\b(lib[\w-]+\.so(?:\.\d+)*)|\b(\w+64_\w+\.dll)")
+_SONAME = r"\b(lib[\w-]+\.so(?:\.\d+)*)|\b(\w+64_\w+\.dll)"
 
 
 def _library(shown: Shown, matrix: Matrix) -> str:
     """The wheel that has a library, and the toolkit of its CUDA."""
-    named = {found[0] for found in _SONAME.finditer(shown.text)}
+    named = {found[0] for found in re.finditer(_SONAME, shown.text)}
     rows: tuple[LibraryRow, ...] = matrix.rows("libraries", "sonames")
     mine = [row for row in rows if named & {row.soname, row.dll}]
     if not mine:
         return ""
-    majors = sorted({match[0] for row in mine if (match := re.search(r"\d+(?:\.\d+)?", row.cuda))}, key=float)
-    major = next((one for one in majors if one.startswith("12")), majors[-1])  # cuRAND's name is the same in all
-    row = next(row for row in mine if major in row.cuda)
-    toolkit = f"install the CUDA {major} toolkit: `gpudoctor install cuda {major.removesuffix('.0')}{_where(shown)}`"
+    row = next((row for row in mine if row.cuda.startswith("==12")), mine[-1])  # cuRAND has one name in all of them
+    cuda = re.sub(r"^>=(\d+)\..*|^==(\d+)\.\*$|^==", r"\1\2", row.cuda)
+    toolkit = f"install the CUDA {cuda} toolkit: `gpudoctor install cuda {cuda}{_where(shown)}`"
     if row.wheel and shown.in_python and not shown.is_windows:
-        return (
-            f"Install the library in the program's environment: `python -m pip install {row.wheel}`. If the program does "
-            f"not search there, {toolkit} prints the commands."
-        )
+        fix = f"Install the library in the program's environment: `python -m pip install {row.wheel}`."
+        return f"{fix} If the program does not search there, {toolkit} prints the commands."
     return f"{toolkit[0].upper()}{toolkit[1:]} prints the commands."
 
 
-_CUDNN_MAJOR = re.compile(r"cudnn\w*\.so\.(\d)|cudnn\w*64_(\d)\.dll")
-_CUDA_MAJOR = re.compile(r"(?i)cu(1[123])\d?\b|cuda[- :]{0,3}v?(1[123])\b|so\.(1[123])\b")
+_CUDNN_MAJOR = r"cudnn\w*\.so\.(\d)|cudnn\w*64_(\d)\.dll"
+_CUDA_MAJOR = r"(?i)cu(1[123])\d?\b|cuda[- :]{0,3}v?(1[123])\b|so\.(1[123])\b"
 
 
 def _cudnn(shown: Shown, _matrix: Matrix) -> str:
-    found = _CUDNN_MAJOR.search(shown.text)
+    found = re.search(_CUDNN_MAJOR, shown.text)
     major = next(filter(None, found.groups()), "") if found else ""
     bound = f'">={major},<{int(major) + 1}"' if major else ""
-    told = _CUDA_MAJOR.search(shown.text)
+    told = re.search(_CUDA_MAJOR, shown.text)
     cuda = next(filter(None, told.groups()), "12") if told else "12"
     if shown.in_python and not shown.is_windows:
         wheel = f"nvidia-cudnn-cu{cuda}"
         asked = f'"{wheel}{bound[1:]}' if bound else wheel
-        return (
-            f"Install cuDNN in the program's environment: `python -m pip install -U {asked}`. `gpudoctor which cudnn` then "
-            "shows which copy the program loads."
-        )
+        fix = f"Install cuDNN in the program's environment: `python -m pip install -U {asked}`."
+        return f"{fix} `gpudoctor which cudnn` then shows which copy the program loads."
     return f"Install cuDNN: `gpudoctor install cudnn{f' {major}' if major else ''}{_where(shown)}` prints the commands."
+
+
+def _built_for(shown: Shown, _matrix: Matrix) -> str:
+    found = re.search(r"built (?:for|against) (\d{1,2}\.\d{1,2}\.\d{1,2})\b", shown.text)
+    install = f": `gpudoctor install cudnn {found[1]}{_where(shown)}` prints the commands" if found else ""
+    return f"Use the cuDNN that the program was built for{install}. `gpudoctor which cudnn` shows which copy it loads."
+
+
+def _other_python(shown: Shown, _matrix: Matrix) -> str:
+    if not shown.framework:
+        return ""
+    solve = f"`gpudoctor matrix solve {shown.framework}`"
+    return f"Use a release with a wheel for this Python, or another Python: {solve} names both and prints the commands."
 
 
 def _hidden_gpus(shown: Shown, _matrix: Matrix) -> str:
@@ -171,8 +177,8 @@ def _numpy(_shown: Shown, _matrix: Matrix) -> str:
 
 def _other_copy(_shown: Shown, _matrix: Matrix) -> str:
     return (
-        "Start the program once without the variable: `env -u LD_LIBRARY_PATH COMMAND`. If that works, remove the directory "
-        "with the other copy from LD_LIBRARY_PATH."
+        "Start the program once without the variable: `env -u LD_LIBRARY_PATH COMMAND`. If that works, remove the "
+        "directory with the other copy from LD_LIBRARY_PATH."
     )
 
 
@@ -188,6 +194,8 @@ _ADVICE: dict[str, Callable[[Shown, Matrix], str]] = {
     "cudnn-missing": _cudnn,
     "cudnn-sublibrary-missing": _cudnn,
     "cudnn-sublibrary-mixed": _cudnn,
+    "cudnn-version-mismatch-loaded-vs-compiled": _built_for,
+    "python-version-no-wheel": _other_python,
     "cuda-visible-devices-empty-or-invalid": _hidden_gpus,
     "needed-library-missing": _system_library,
     "numpy-abi-mismatch": _numpy,

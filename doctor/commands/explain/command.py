@@ -13,12 +13,12 @@ from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from doctor.commands.explain import advice, prose
 from doctor.commands.explain.document import STATUS, ExplainDocument
-from doctor.commands.explain.dump import tell
+from doctor.commands.explain.dump import Told, tell
 from doctor.commands.explain.evidence import files_of, unpacked
 from doctor.host import BadRequest
 from doctor.host.files import open_named
 from doctor.messages import pages
-from doctor.messages.causes import causes_of
+from doctor.messages.causes import Cause, causes_of
 from doctor.messages.reading import ByteSource, Reading, read
 from doctor.output.document import TextStyle
 from doctor.output.write import deliver, format_for, write_file
@@ -84,20 +84,28 @@ def explained(reading: Reading, name: str, matrix: Matrix) -> ExplainDocument:
     """Messages by their signatures, dumps by the rules, both as one; `name`: of the machine that the text is about."""
     by_message = causes_of(reading, matrix)
     told = tell(reading)
-    words = told if told.titles or not advice.can_help(by_message) else prose.tell(reading)
-    is_prose = not told.titles and bool(words.titles) and prose.can_help(by_message)
     causes, facts = by_message, None
-    if told.titles or is_prose:
+    if told.titles:
         # Late: only a text that shows a machine needs the rules.
-        from doctor.commands.explain.report_from_text import agreed, causes_of_report, merged, report_of
+        from doctor.commands.explain.report_from_text import causes_of_report, merged, report_of
 
-        report = report_of(words, name, matrix)
-        by_rule = causes_of_report(report, reading)
-        causes = agreed(causes, by_rule) if is_prose else merged(causes, by_rule)
-        facts = None if is_prose else report.facts
+        report = report_of(told, name, matrix)
+        causes, facts = merged(causes, causes_of_report(report, reading)), report.facts
     if advice.can_help(causes):
-        causes = advice.added(causes, words.said, "\n".join(line.text for line in reading.lines), matrix)
+        causes = _with_commands(causes, told, reading, name, matrix)
     return ExplainDocument(reading, causes, facts)
+
+
+def _with_commands(
+    causes: tuple[Cause, ...], told: Told, reading: Reading, name: str, matrix: Matrix
+) -> tuple[Cause, ...]:
+    """Add commands to the first cause: by the rules, if the words beside the dumps let them confirm it."""
+    words = prose.beside(told, reading)
+    if words.titles and prose.can_help(causes):
+        from doctor.commands.explain.report_from_text import agreed, causes_of_report, report_of  # late: as above
+
+        causes = agreed(causes, causes_of_report(report_of(words, name, matrix), reading))
+    return advice.added(causes, words.said, "\n".join(line.text for line in reading.lines), matrix)
 
 
 def _name(subject: str) -> str:

@@ -188,8 +188,8 @@ def _all(told: Told, field: Field) -> Fact[tuple[str, ...]]:
 
 
 def _dkms(told: Told) -> Fact[tuple[DkmsBuild, ...]]:
-    builds = _all(told, Field.DKMS)
-    return _part(builds, tuple(DkmsBuild(*one.split(" ")) for one in value_or(builds, ())) or None)
+    lines = told.of(Field.DKMS)
+    return Seen(tuple(DkmsBuild(*one.value.split(" ")) for one in lines), lines[0].at) if lines else _HIDDEN
 
 
 def _parsed(fact: Fact[str], parse: Any) -> Any:

@@ -330,3 +330,11 @@ def test_no_text_holds_explain_up(tmp_path: Path, text: str) -> None:
     started = time.thread_time()
     explained(tmp_path, text)
     assert time.thread_time() - started < 3
+
+
+def test_the_last_line_of_a_log_is_read_although_every_line_has_a_word(tmp_path: Path) -> None:
+    lines = "".join(
+        f"{number} INFO the cuda error rate is {number % 7}, the gpu has memory\n" for number in range(200_000)
+    )
+    assert len(lines) > 9 << 20
+    assert "driver-too-old-for-runtime" in str(explained(tmp_path, f"{lines}{TOO_OLD}\n")["causes"])

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from doctor.commands.explain.dump import Dump, Field, Said
 from doctor.messages.reading import Line
 
-# "nvidia/550.54.14, 6.8.0-45-generic, x86_64: installed"; to 2.8 "nvidia, 470.82.01, 5.4.0-90-generic, x86_64: installed".
-_BUILD = re.compile(
+# "nvidia/550.54.14, 6.8.0-45-generic, x86_64: installed"; to 2.8 "nvidia, 470.82.01, ...".
+_BUILD = (
     r"^ *(?P<module>nvidia[\w-]*)(?:/|, )(?P<release>\d{3}\.[\d.]+)"
     r"(?:, (?P<kernel>[\w.+-]+), (?P<machine>x86_64|aarch64|ppc64le))?: (?P<state>added|built|installed|broken)\b"
 )
@@ -18,7 +18,7 @@ _STATES = {"broken": "failed"}
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
     for line in lines:
-        if found := _BUILD.match(line.text):
+        if found := re.match(_BUILD, line.text):
             state = _STATES.get(found["state"], found["state"])
             value = f"{found['module']} {found['release']} {found['kernel'] or ''} {state}"
             yield Said(Field.DKMS, value, line.number)

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from doctor.commands.explain.dump import Dump, Field, Said
 from doctor.messages.reading import Line
 
-_ENTRY = re.compile(r"^\s*(lib\S+\.so[\w.]*) \(libc6(?:,(x86-64|AArch64))?[^)]*\) => (/\S+)")
+_ENTRY = r"^\s*(lib\S+\.so[\w.]*) \(libc6(?:,(x86-64|AArch64))?[^)]*\) => (/\S+)"
 _MACHINES = {"x86-64": "x86_64", "AArch64": "aarch64"}
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
     for line in lines:
-        found = _ENTRY.match(line.text)
+        found = re.match(_ENTRY, line.text)
         if not found:
             continue
         yield Said(Field.FAMILY, "linux", line.number)

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from doctor.commands.explain.dump import Dump, Field, Said
 from doctor.messages.reading import Line
 
-_DEVICE = re.compile(r"\bDevice (\d{1,3}): (\S.{0,100}?), compute capability (\d{1,2}\.\d)\b")
+_DEVICE = r"\bDevice (\d{1,3}): (\S.{0,100}?), compute capability (\d{1,2}\.\d)\b"
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
     for line in lines:
-        if found := _DEVICE.search(line.text):
+        if found := re.search(_DEVICE, line.text):
             yield Said(Field.GPU, f"{found[1]} {found[2]}", line.number)
             yield Said(Field.CAPABILITY, f"{found[1]} {found[3]}", line.number)
             yield Said(Field.CUDA_WORKS, "yes", line.number)

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from doctor.commands.explain.dump import Dump, Field, Said
 from doctor.messages.reading import Line
 
-_STATE = re.compile(r"^ *SecureBoot (enabled|disabled)\b")
+_STATE = r"^ *SecureBoot (enabled|disabled)\b"
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
     for line in lines:
-        if found := _STATE.match(line.text):
+        if found := re.match(_STATE, line.text):
             yield Said(Field.SECURE_BOOT, "on" if found[1] == "enabled" else "off", line.number)
             yield Said(Field.FAMILY, "linux", line.number)
 

@@ -1,4 +1,4 @@
-"""`nvidia-smi --query-gpu=name,driver_version --format=csv`: a line of names, or the command itself, and a line a GPU."""
+"""`nvidia-smi --query-gpu=name,driver_version --format=csv`: names, or the command itself, and a line for each GPU."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from doctor.commands.explain.dump import Dump, Field, Said
 from doctor.messages.reading import Line
 
 _NAMES = {"name": "name", "gpu_name": "name", "driver_version": "driver", "compute_cap": "capability", "index": "index"}
-_COMMAND = re.compile(r"--query-gpu=([\w.,]+)")
-_COLUMN = re.compile(r"[a-z][\w.]*(?: \[[\w/%]+\])?")
-_BLANKED = re.compile(r"(?i)\[?n/?a\]?|\[.*\]|$")
-_RELEASE = re.compile(r"\d{3}\.\d{1,3}(?:\.\d{1,3})?")
+_COMMAND = r"--query-gpu=([\w.,]+)"
+_COLUMN = r"[a-z][\w.]*(?: \[[\w/%]+\])?"
+_BLANKED = r"(?i)\[?n/?a\]?|\[.*\]|$"
+_RELEASE = r"\d{3}\.\d{1,3}(?:\.\d{1,3})?"
 
 
 def _columns(text: str) -> list[str]:
     """Return the columns that a line names, [] for a line that is none of the kind."""
-    if found := _COMMAND.search(text):
+    if found := re.search(_COMMAND, text):
         return found[1].split(",")
     cells = [cell.strip() for cell in text.split(",")]
-    if all(_COLUMN.fullmatch(cell) for cell in cells) and {"name", "driver_version"} & set(cells):
+    if all(re.fullmatch(_COLUMN, cell) for cell in cells) and {"name", "driver_version"} & set(cells):
         return [cell.partition(" ")[0] for cell in cells]
     return []
 
@@ -40,11 +40,11 @@ def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
         index = row.get("index", str(number))
         if not index.isdigit():
             continue
-        if (name := row.get("name")) and not _BLANKED.fullmatch(name):
+        if (name := row.get("name")) and not re.fullmatch(_BLANKED, name):
             yield Said(Field.GPU, f"{index} {name}", line.number)
         if re.fullmatch(r"\d{1,2}\.\d", row.get("capability", "")):
             yield Said(Field.CAPABILITY, f"{index} {row['capability']}", line.number)
-        if _RELEASE.fullmatch(row.get("driver", "")):
+        if re.fullmatch(_RELEASE, row.get("driver", "")):
             yield Said(Field.DRIVER, row["driver"], line.number)
         number += 1
 

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from doctor.commands.explain.dump import Dump, Field, Said
 from doctor.messages.reading import Line
 
-_GPU = re.compile(r'\bmsg="inference compute".{0,200}? library=cuda\b')
-_VALUE = re.compile(r'\b(?P<key>compute|name|description|driver)=(?:"(?P<quoted>[^"]*)"|(?P<plain>\S+))')
+_GPU = r'\bmsg="inference compute".{0,200}? library=cuda\b'
+_VALUE = r'\b(?P<key>compute|name|description|driver)=(?:"(?P<quoted>[^"]*)"|(?P<plain>\S+))'
 
 
 def _tell(lines: tuple[Line, ...]) -> Iterator[Said]:
     number = 0
     for line in lines:
-        if not _GPU.search(line.text):
+        if not re.search(_GPU, line.text):
             continue
-        said = {one["key"]: one["quoted"] or one["plain"] or "" for one in _VALUE.finditer(line.text)}
+        said = {one["key"]: one["quoted"] or one["plain"] or "" for one in re.finditer(_VALUE, line.text)}
         name = said.get("description") or said.get("name", "")  # before 0.12 the name is the GPU's
         if name:
             yield Said(Field.GPU, f"{number} {name}", line.number)
