@@ -195,7 +195,7 @@ def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: pytest
 @pytest.mark.parametrize(
     ("system", "branch", "said"),
     [
-        ("debian-13", "470", "driver 470 was over by 2024-12, and NVIDIA's packages for debian 13 on x86_64 begin"),
+        ("debian-13", "470", "driver 470 was over by 2024-08, and NVIDIA's packages for debian 13 on x86_64 begin"),
         ("fedora-42", "470", "they never had it"),
         ("rocky-10", "390", "they never had it"),
         ("debian-12", "340", "they never had it"),
