@@ -163,8 +163,11 @@ def _builds_with_gpu_code(package: str, matrix: Matrix) -> list[FrameworkRow]:
 
 @lru_cache(maxsize=4096)
 def _first_with_gpu_code(packages: tuple[str, ...], matrix: Matrix) -> str:
-    """Return the first package that brings CUDA, else the first that takes it from the system; "" for none."""
-    found = {name: _builds_with_gpu_code(name, matrix) for name in packages}
+    """Return the first package that brings CUDA, else the first that takes it from the system; "" for none.
+
+    A package that runs on another of them is not counted: bitsandbytes beside torch.
+    """
+    found = {name: _builds_with_gpu_code(name, matrix) for name in packages if traits_of(name).runs_on not in packages}
     bringing = (name for name, rows in found.items() if any(row.libraries in {"wheels", "bundled"} for row in rows))
     return next(bringing, next((name for name, rows in found.items() if rows), ""))
 

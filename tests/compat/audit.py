@@ -3,7 +3,7 @@
 `python -m tests.compat.audit 200 --seed 1 --from MANIFESTS` prints every row of the draw on which the two differ, and
 those that are left to a reader: their source is a page. `--sources FOLDER` has the projects that rows name, as
 OWNER/PROJECT: their files, or a clone, of which a file is read as it was at the commit or tag that the row names.
-`--all` takes every row in place of a draw.
+`--all` takes every row in place of a draw; `--all --product lightgbm --heads` holds the column glibc against libraries.
 A difference is not yet an error: a document may say more than a wheel (tests/compat/AUDIT.md).
 """
 
@@ -99,13 +99,14 @@ class Outcome(NamedTuple):
 class Shelf:
     """What is opened: the user's package index, a folder with NVIDIA's manifests, one with projects ("" for none)."""
 
-    def __init__(self, manifests: str, sources: str, at_most: int = 0) -> None:
-        """`at_most` releases of a row that is of many are opened, 0 for all of them."""
+    def __init__(self, manifests: str, sources: str, at_most: int = 0, *, heads: bool = False) -> None:
+        """`at_most` releases of a row that is of many are opened, 0 for all of them; `heads`: their libraries too."""
         self._connection = connection_of(LiveHost(), (), os.getcwd())
         self.web = Web(self._connection)
         self._manifests = manifests
         self._sources = sources
         self.at_most = at_most
+        self.heads = heads
         self.releases = cache(self._releases)
         self.archives = cache(self._archives)
         self.row_of = cache(self._row_of)
@@ -380,8 +381,8 @@ def _left_out(row: FrameworkRow, told: FrameworkRow, where: str) -> list[str]:
 
 
 def _asked(row: FrameworkRow, release: Release, shelf: Shelf) -> list[str]:
-    """What its libraries ask for and the row has older or not; of a draw alone, as megabytes of each are read."""
-    if release.platform.os_family != "linux" or not shelf.at_most:
+    """What its libraries ask for and the row has older or not; megabytes of each wheel are read."""
+    if release.platform.os_family != "linux" or not shelf.heads:
         return []
     glibc, cudnn = shelf.heads_of(release)
     newer = row.glibc and glibc and Version(glibc) > Version(row.glibc)
@@ -951,12 +952,13 @@ def main() -> None:
     parser.add_argument("--from", dest="manifests", default="")
     parser.add_argument("--sources", default="", help="a folder OWNER/PROJECT/... with the projects that rows name")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--heads", action="store_true", help="with --all: also what libraries in the wheels ask for")
     parser.add_argument("--product", default="")
     parser.add_argument("--since", default="", help="only of rows that were read on this day or later")
     asked = parser.parse_args()
     rows = [one for one in every_row() if one[1].read_on >= asked.since]
     drawn = rows if asked.all else random.Random(asked.seed).sample(rows, asked.count)
-    shelf = Shelf(asked.manifests, asked.sources, 0 if asked.all else 3)
+    shelf = Shelf(asked.manifests, asked.sources, 0 if asked.all else 3, heads=asked.heads or not asked.all)
     found = outcomes((one for one in drawn if one[0].startswith(asked.product)), shelf)
     for kind in (READER, LESS, DIFFERS):
         for one in (one for one in found if one.kind == kind):

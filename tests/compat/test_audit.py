@@ -247,7 +247,7 @@ def test_the_release_that_brought_a_code(versions: str, said: list[str]) -> None
 )
 def test_what_the_libraries_of_a_wheel_ask_for(columns: dict[str, Any], said: int) -> None:
     [release] = _releases("torch", "cp39-cp39-manylinux2014_x86_64")
-    shelf: Any = type("Shelf", (), {"at_most": 3, "heads_of": staticmethod(lambda _: ("2.17", frozenset({7})))})
+    shelf: Any = type("Shelf", (), {"heads": True, "heads_of": staticmethod(lambda _: ("2.17", frozenset({7})))})
     assert len(audit._asked(_row(**columns), release, shelf)) == said
 
 

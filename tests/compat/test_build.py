@@ -1,10 +1,10 @@
-"""Which release a row speaks of."""
+"""Which release a row speaks of, and whose GPU code it runs."""
 
 from __future__ import annotations
 
 import pytest
 
-from compat.build import covers
+from compat.build import covers, host_of
 from compat.matrix import Matrix
 from tests.compat.test_fit import ROW
 
@@ -34,3 +34,9 @@ def test_every_row_covers_what_it_names() -> None:
     for row in rows:
         named = row.versions.removeprefix("==")
         assert {other.versions for other in rows if covers(other, named)} == {row.versions}
+
+
+def test_a_package_runs_on_torch_and_not_on_what_runs_on_torch_itself() -> None:
+    """f5-tts names bitsandbytes first, and was said to run on it."""
+    row = ROW._replace(package="f5-tts", build="", cuda="", pins={"bitsandbytes": ">0.37.0", "torch": ">=2.0.0"})
+    assert host_of(row, Matrix()) == "torch"

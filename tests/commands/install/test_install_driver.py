@@ -195,7 +195,7 @@ def test_mistakes_are_one_line(words: tuple[str, ...], said: str, capsys: pytest
 @pytest.mark.parametrize(
     ("system", "branch", "said"),
     [
-        ("debian-13", "470", "driver 470 ended by 2024-12. NVIDIA's packages for debian 13 on x86_64 never had it"),
+        ("debian-13", "470", "driver 470 ended by 2024-08. NVIDIA's packages for debian 13 on x86_64 never had it"),
         ("fedora-42", "470", "never had it"),
         ("rocky-10", "390", "never had it"),
         ("debian-12", "340", "never had it"),
