@@ -290,5 +290,6 @@ def test_all_that_is_not_installed_comes_by_one_command() -> None:
     place = Place("/site/METADATA")
     unmet = seen((Unmet("torch", "filelock", "", place), Unmet("torch", "sympy", ">=1.13", place)))
     found = answer(CODE, machine(environments=seen((environment(framework())._replace(unmet=unmet),))))
-    assert found.why == f"{framework().label} needs filelock, sympy>=1.13, which are not installed: importing it may fail"
+    needs = f"{framework().label} needs filelock, sympy>=1.13, which are not installed"
+    assert found.why == f"{needs}: importing it may fail"
     assert found.needs == (ChangePackages(("filelock", "sympy>=1.13"), f"{VENV}/bin/python"),)
