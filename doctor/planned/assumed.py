@@ -57,8 +57,11 @@ def _cards(name: str, matrix: Matrix) -> tuple[GpuCard, ...]:
     except OtherMakersGpu as error:
         raise BadRequest(f"{_GPU}: {error}") from error
     except (Uncovered, NoGpuName):
-        names = [row.name.removeprefix("NVIDIA ").removeprefix("GeForce ") for row in matrix.rows("gpu", "products")]
-        raise NoSuchName("GPU", name, names) from None
+        known = [row.name.removeprefix("NVIDIA ") for row in matrix.rows("gpu", "products")]
+        has_family = "geforce" in name.casefold()
+        raise NoSuchName(
+            "GPU", name, known if has_family else [one.removeprefix("GeForce ") for one in known]
+        ) from None
 
 
 def _gpu(number: int, card: GpuCard) -> Gpu:
