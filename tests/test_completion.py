@@ -45,6 +45,7 @@ def completed(line: str, shell: str = "bash") -> list[str]:
         ("gpudoctor install cuda 12.8 --method ", "archive"),
         ("gpudoctor install cuda 12.8 --distribution ub", "ubuntu"),
         ("gpudoctor gate --as s", "slurm"),
+        ("gpudoctor which cu", "cudnn"),
     ],
 )
 def test_values(line: str, value: str) -> None:

@@ -76,7 +76,14 @@ def _gpus() -> Collection[str]:
     return {name.casefold().replace(" ", "-") for name in names}  # bash would take a blank for the end of the word
 
 
+def _libraries() -> Collection[str]:
+    from doctor.commands.which.product import PRODUCTS
+
+    return PRODUCTS
+
+
 rule = _among(_codes)
+library = _among(_libraries)
 page = _among(_pages)
 product = _among(_products)
 gpu = _among(_gpus)
