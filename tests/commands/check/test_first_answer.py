@@ -23,22 +23,20 @@ Versions of relevant libraries:
 """
 
 
-@pytest.mark.parametrize(
-    ("torch", "cuda", "python", "gpu", "command"),
-    [
-        ("2.6.0+cu124", "12.4", "3.12.3", "GeForce RTX 5090", "pip install torch==2.7.0 --index-url"),
-        ("1.13.1+cu117", "11.7", "3.10.12", "H100 80GB HBM3", "pip install torch==2.0.0 --index-url"),
-    ],
-)
+RTX_5090 = {"torch": "2.6.0+cu124", "cuda": "12.4", "python": "3.12.3", "gpu": "GeForce RTX 5090"}
+H100 = {"torch": "1.13.1+cu117", "cuda": "11.7", "python": "3.10.12", "gpu": "H100 80GB HBM3"}
+
+
+@pytest.mark.parametrize(("said", "wanted"), [(RTX_5090, "torch==2.7.0"), (H100, "torch==2.0.0")])
 def test_a_pasted_text_gets_one_command_and_no_contradiction(
-    torch: str, cuda: str, python: str, gpu: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    said: dict[str, str], wanted: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The headline named a release that has code for the card, and the remedy called it none."""
-    text = COLLECTED.format(torch=torch, cuda=cuda, python=python, gpu=gpu, release=torch.partition("+")[0])
+    text = COLLECTED.format(**said, release=said["torch"].partition("+")[0])
     (tmp_path / "collected.txt").write_text(text)
     assert execute(["check", "--from", str(tmp_path / "collected.txt")]) == 1
     shown = capsys.readouterr().out
-    assert command in shown
+    assert f"pip install {wanted} --index-url" in shown
     assert "No remedy is known" not in shown
 
 
