@@ -45,6 +45,7 @@ def completed(line: str, shell: str = "bash") -> list[str]:
         ("gpudoctor install cuda 12.8 --method ", "archive"),
         ("gpudoctor install cuda 12.8 --distribution ub", "ubuntu"),
         ("gpudoctor gate --as s", "slurm"),
+        ("gpudoctor which cu", "cudnn"),
     ],
 )
 def test_values(line: str, value: str) -> None:
@@ -77,6 +78,23 @@ def test_a_script_is_chosen_by_name(shell: str, words: str, capsys: pytest.Captu
 def test_another_shell_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["--show-completion", "tcsh"]) == 2
     assert "no shell 'tcsh'; known are bash, fish" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_the_first_tab_of_a_new_zsh_completes(tmp_path: Path) -> None:
+    """zsh loads the file at that Tab: what it defines must be called then, not only registered."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    argv = [sys.executable, "-m", "gpudoctor", "--install-completion", "zsh"]
+    line = shlex.join(argv)
+    subprocess.run(["zsh", "-c", line], env=env, capture_output=True, text=True, check=True)
+    script = (tmp_path / ".zfunc/_gpudoctor").read_text(encoding="utf-8")
+    assert execute(["--show-completion", "zsh"]) == 0
+    around = (
+        "fpath+=~/.zfunc; CURRENT=1 words=(gpudoctor); env() { print print called }; compdef() { print registered }"
+    )
+    for load, told in (("autoload -Uz _gpudoctor; _gpudoctor", "called"), ("source ~/.zfunc/_gpudoctor", "registered")):
+        ran = subprocess.run(["zsh", "-fc", f"{around}; {load}"], env=env, capture_output=True, text=True, check=True)
+        assert ran.stdout.strip() == told, script
 
 
 def test_it_is_installed_where_the_shell_reads_it(tmp_path: Path) -> None:

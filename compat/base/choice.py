@@ -15,7 +15,8 @@ class NoSuchName(GpudoctorError):
     def __init__(self, kind: str, name: str, known: Collection[str]) -> None:
         from difflib import get_close_matches  # late: only for mistakes
 
-        near = get_close_matches(name.casefold(), known, n=3) or get_close_matches(name, known, n=3)
+        spelled = {one.casefold(): one for one in known}
+        near = [spelled[one] for one in get_close_matches(name.casefold(), spelled, n=3)]
         self.question = f"did you mean {' or '.join(near)}?" if near else ""
         super().__init__(f"no {kind} {name!r}; {self.question or _list_of(known)}")
 

@@ -9,6 +9,13 @@ from typer import Context  # noqa: TC002 - typer reads the annotation
 from compat.base.choice import one_of
 
 _PROGRAM, _VARIABLE = "gpudoctor", "_GPUDOCTOR_COMPLETE"
+_COMPDEF = f"compdef _{_PROGRAM}_completion {_PROGRAM}"
+# zsh loads the file at the first Tab, which would complete nothing. Source: click's shell_completion.py.
+_AT_ONCE = f"""if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _{_PROGRAM}_completion "$@"
+else
+  {_COMPDEF}
+fi"""
 _SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
@@ -24,7 +31,8 @@ def script(shell: str) -> str:
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     known = one_of("shell", shell, _SHELLS)
-    return str(get_completion_script(prog_name=_PROGRAM, complete_var=_VARIABLE, shell=known))
+    text = str(get_completion_script(prog_name=_PROGRAM, complete_var=_VARIABLE, shell=known))
+    return text.replace(_COMPDEF, _AT_ONCE) if known == "zsh" else text
 
 
 def install(shell: str) -> str:
@@ -32,6 +40,8 @@ def install(shell: str) -> str:
     from typer.completion import install as install_for  # type: ignore[attr-defined]
 
     known, path = install_for(shell=one_of("shell", shell, _SHELLS), prog_name=_PROGRAM, complete_var=_VARIABLE)
+    if known == "zsh":
+        path.write_text(f"{script(known)}\n", encoding="utf-8")
     return f"{known}: completion is in {path}; open a new terminal to use it"
 
 
@@ -76,7 +86,14 @@ def _gpus() -> Collection[str]:
     return {name.casefold().replace(" ", "-") for name in names}  # bash would take a blank for the end of the word
 
 
+def _libraries() -> Collection[str]:
+    from doctor.commands.which.product import PRODUCTS
+
+    return PRODUCTS
+
+
 rule = _among(_codes)
+library = _among(_libraries)
 page = _among(_pages)
 product = _among(_products)
 gpu = _among(_gpus)

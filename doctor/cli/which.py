@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from doctor.cli import Command
+from doctor.cli import Command, _completion
 from doctor.cli._options import Format, Output, Pythons, Redact, Root, Text, record_of
 
 Number = Optional[int]  # noqa: UP045 - typer evaluates the annotations, also on 3.10
@@ -14,7 +14,12 @@ Number = Optional[int]  # noqa: UP045 - typer evaluates the annotations, also on
 
 def which(
     library: Annotated[
-        str, typer.Argument(metavar="LIB", help="cudnn, cublas, cudart, nvrtc, nccl, cuda, or a SONAME.")
+        str,
+        typer.Argument(
+            metavar="LIB",
+            help="cudnn, cublas, cudart, nvrtc, nccl, cuda, or a SONAME.",
+            autocompletion=_completion.library,
+        ),
     ],
     pythons: Pythons = None,
     framework: Annotated[Text, typer.Option(metavar="NAME", help="Only this framework, such as torch.")] = None,

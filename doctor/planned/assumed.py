@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compat.base.choice import NoSuchName
+from compat.cards import GpuCard, NoGpuName, OtherMakersGpu, gpu_cards_of
 from compat.driver_name import NotADriver, driver_named
 from compat.matrix import Matrix, Uncovered
 from compat.version import CudaVersion, VersionError
@@ -27,7 +28,8 @@ def with_assumed(facts: Facts, matrix: Matrix, driver: str, gpus: tuple[str, ...
     if driver:
         facts = _with_driver(facts, matrix, driver)
     if gpus:
-        found = tuple(_gpu(number, name, matrix) for number, name in enumerate(gpus))
+        cards = [card for name in gpus for card in _cards(name, matrix)]
+        found = tuple(_gpu(number, card) for number, card in enumerate(cards))
         facts = facts._replace(gpus=Seen(found, _GPU), assumed=(*facts.assumed, "gpus"))
     return facts
 
@@ -48,18 +50,27 @@ def _with_driver(facts: Facts, matrix: Matrix, name: str) -> Facts:
     return facts._replace(driver=driver, assumed=(*facts.assumed, "driver"))
 
 
-def _gpu(number: int, name: str, matrix: Matrix) -> Gpu:
-    """A GPU of that name, of which nothing but its compute capability is known."""
+def _cards(name: str, matrix: Matrix) -> tuple[GpuCard, ...]:
+    """The cards that a name stands for, several for "A100, V100"; raises NoSuchName, BadRequest."""
     try:
-        row = matrix.gpu(name)
-    except Uncovered:
-        names = [row.name.removeprefix("NVIDIA ") for row in matrix.rows("gpu", "products")]
-        raise NoSuchName("GPU", name, names) from None
-    capability = row.capabilities[0] if len(row.capabilities) == 1 else None
+        return gpu_cards_of((name,), matrix)
+    except OtherMakersGpu as error:
+        raise BadRequest(f"{_GPU}: {error}") from error
+    except (Uncovered, NoGpuName):
+        known = [row.name.removeprefix("NVIDIA ") for row in matrix.rows("gpu", "products")]
+        has_family = "geforce" in name.casefold()
+        raise NoSuchName(
+            "GPU", name, known if has_family else [one.removeprefix("GeForce ") for one in known]
+        ) from None
+
+
+def _gpu(number: int, card: GpuCard) -> Gpu:
+    """A GPU of which nothing but its compute capability is known."""
+    capability = card.capabilities[0] if len(card.capabilities) == 1 else None
     blank: Gpu = all_unseen(Gpu, "the GPU is assumed")
     return blank._replace(
         number=number,
-        name=Seen(row.name, _GPU),
-        capability=Seen(capability, "matrix, gpu.products") if capability else Unseen(f"{row.name} has several"),
+        name=Seen(card.name, _GPU) if card.row else blank.name,
+        capability=Seen(capability, "matrix, gpu.products") if capability else Unseen(f"{card.name} has several"),
         now=all_unseen(GpuNow, "the GPU is assumed"),
     )

@@ -128,7 +128,7 @@ _HASHED = {  # where each tool keeps its environments, with the hash of the proj
 
 
 def hashed_project(prefix: str, folder: str) -> tuple[str, str]:
-    """The tool whose folder of environments a prefix lies in, and its project around a directory; "" for each unknown.
+    """The tool in whose folder of environments a prefix is, and its project around a directory; "" for each unknown.
 
     The hash tells a directory, and is no way back to it.
     """

@@ -173,20 +173,30 @@ def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Brea
                 Severity.WARNING,
                 InstallPackage(asked.name, asked.specifier, environment.interpreter),
             )
+    yield from _unmet(framework, facts, matrix)
+
+
+def _unmet(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Breach]:
+    """Yield what an import needs and is not there, each of them, and in one sentence what it may need.
+
+    One command brings all of them.
+    """
     rows = matrix.abi(framework.package, framework.version, facts.system.family.get())
-    for one in unmet_requirements(framework, facts):
-        limits = (row.needs.get(one.name, "") for row in rows)
-        known = ",".join(filter(None, limits))  # more than its metadata says: NumPy's ABI
-        needs = f"{framework.label} needs {one.wanted}, which is not installed: importing it may fail"
+    unmet = unmet_requirements(framework, facts)
+    limits = {one.name: ",".join(filter(None, (row.needs.get(one.name, "") for row in rows))) for one in unmet}
+    spelled = tuple(f"{one.name}{limits[one.name]}" if limits[one.name] else one.wanted for one in unmet)
+    python = environment_of(framework, facts).interpreter
+    need: Need = ChangePackages(spelled, python)
+    if len(unmet) == 1 and limits[unmet[0].name]:  # more than its metadata says: NumPy's ABI
+        need = InstallPackage(unmet[0].name, limits[unmet[0].name], python)
+    for one in (one for one in unmet if one.imported_at):
         fails = f"{framework.label} cannot be imported: {one.wanted} is not installed"
-        yield Breach(
-            fails if one.imported_at else needs,
-            Evidence.at(one.imported_at or one.source, one.wanted),
-            Severity.ERROR if one.imported_at else Severity.WARNING,
-            InstallPackage(one.name, known, environment.interpreter)
-            if known
-            else ChangePackages((one.wanted,), environment.interpreter),
-        )
+        yield Breach(fails, Evidence.at(one.imported_at or one.source, one.wanted), Severity.ERROR, need)
+    if others := [one for one in unmet if not one.imported_at]:
+        names = ", ".join(one.wanted for one in others)
+        which = "which is not installed" if len(others) == 1 else "which are not installed"
+        text = f"{framework.label} needs {names}, {which}: importing it may fail"
+        yield Breach(text, Evidence.at(others[0].source, names), Severity.WARNING, need)
 
 
 def _are_related(one: str, other: str) -> bool:

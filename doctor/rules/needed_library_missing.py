@@ -13,11 +13,12 @@ from doctor.model.facts.environment import Environment, Framework
 from doctor.model.facts.loader import Outcome, Prediction
 from doctor.model.facts.seen import Unseen, value_or
 from doctor.model.finding import Answer, Evidence, bad, ok
-from doctor.rules.shared.builds import import_symptoms, is_of_the_base
+from doctor.rules.shared.builds import import_symptoms, installed, is_of_the_base
 from doctor.rules.shared.conditions import NIX, container, loading_library, wsl
 from doctor.rules.shared.cuda_libraries import absent_pins, with_directories
 from doctor.rules.shared.cudnn_use import out_of_variable, predictions_for
 from doctor.rules.shared.extensions import asked_of_torch
+from doctor.rules.shared.pins import Pin, pin
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import INSTALLED_FRAMEWORKS, environment_of, need_linux
 
@@ -136,7 +137,17 @@ def _needs(one: Prediction, framework: Framework, facts: Facts, matrix: Matrix) 
         return (ChangePackages(tuple(absent), python), whole)
     if one.damaged or _may_be_its_own(one.soname, environment):
         return (whole,)
+    if lost := _base_that_is_absent(framework, environment):
+        return (InstallPackage(lost.name, lost.specifier.replace(" ", ""), python, build),)
     return (Advice(f"Install the system package with {one.soname}: no Python package has it."),)
+
+
+def _base_that_is_absent(framework: Framework, environment: Environment) -> Pin | None:
+    """What it runs on and requires, where no installed distribution is that: its files may be half there."""
+    if traits_of(framework.package).runs_on in {one.name for one in installed(environment)}:
+        return None
+    asked = filter(None, map(pin, value_or(framework.requires, ())))
+    return next((one for one in asked if one.name == traits_of(framework.package).runs_on), None)
 
 
 def _cpu_base(framework: Framework, environment: Environment) -> Framework | None:

@@ -513,6 +513,10 @@ def _back(target: Target, names: tuple[str, ...]) -> Inverse:
 
 def _guarded(target: Target, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """What to know about the environment before anything in it is changed."""
+    if not target.writable and target.is_root and target.live:
+        where = target.site or target.prefix
+        text = f"{where} is read-only even for root: make an environment elsewhere, or mount it for writing first"
+        return (ByHand(text), *steps)
     if not target.writable:
         steps = tuple(one._replace(needs_root=True) if isinstance(one, Command) else one for one in steps)
     if target.externally_managed and target.by_pip:

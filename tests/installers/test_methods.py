@@ -605,6 +605,17 @@ def test_the_tool_that_keeps_an_environment_is_told(keeper: str, told: str) -> N
     assert f"if {keeper} installs it again, remove what needs it" in note
 
 
+@pytest.mark.parametrize(
+    ("is_root", "live", "said"), [(True, True, "read-only even for root"), (True, False, ""), (False, True, "sudo ")]
+)
+def test_what_nobody_can_write_is_said_before_anything_is_fetched(*, is_root: bool, live: bool, said: str) -> None:
+    """A read-only file system: pip would fetch 700 MB and fail then."""
+    target = machines.UBUNTU._replace(installers=("pip",), writable=False, is_root=is_root, live=live, prefix="/opt/e")
+    first, *_ = everything(PINNED, target)
+    assert said in first
+    assert ("read-only" in first) is (is_root and live)
+
+
 def test_hatch_has_no_command_that_changes_its_manifest() -> None:
     """Its environment is changed, and a person is told to name it in pyproject.toml; never between two commands."""
     target = machines.UBUNTU._replace(installers=("pip",), keeper="hatch", project="/w/p")

@@ -83,6 +83,15 @@ def test_an_original_outlives_an_edit_of_what_replaced_it(cuda: Path, packed: Pa
     assert Path(backup).read_bytes() == original, "pruning took the only copy"
 
 
+def test_the_killed_run_that_was_named_is_no_other_run(cuda: Path, packed: Path, state: State) -> None:
+    apply(trees.plan(cuda, packed), state)
+    killed = uncommitted(state).parent.name
+    text, status = taken_back(killed)
+    assert killed in text
+    assert "No other run" not in text
+    assert status == 0
+
+
 def test_rollback_after_a_kill_takes_back_that_run_alone(cuda: Path, packed: Path, state: State) -> None:
     done = apply(Plan("first", (WriteFile(str(cuda / "first"), ("x",), "x"),)), state)
     before = trees.digest_of(cuda)

@@ -283,3 +283,13 @@ def test_a_requirement_that_the_import_imports_is_an_error() -> None:
     assert found.why == "torch 2.9.1+cu128 cannot be imported: typing-extensions>=4.10.0 is not installed"
     assert (found.evidence[0].file, found.evidence[0].line) == (at.file, 35)
     assert Symptom("framework-import-crash", f"import of torch in {VENV}") in found.explains
+
+
+def test_all_that_is_not_installed_comes_by_one_command() -> None:
+    """`pip install --no-deps onnxruntime-gpu`: one need each would leave the others, so that none was proven."""
+    place = Place("/site/METADATA")
+    unmet = seen((Unmet("torch", "filelock", "", place), Unmet("torch", "sympy", ">=1.13", place)))
+    found = answer(CODE, machine(environments=seen((environment(framework())._replace(unmet=unmet),))))
+    needs = f"{framework().label} needs filelock, sympy>=1.13, which are not installed"
+    assert found.why == f"{needs}: importing it may fail"
+    assert found.needs == (ChangePackages(("filelock", "sympy>=1.13"), f"{VENV}/bin/python"),)

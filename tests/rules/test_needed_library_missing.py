@@ -260,3 +260,15 @@ def test_a_library_that_a_variable_puts_first_may_be_too_old() -> None:
         f"torch 2.9.1+cu128 cannot be imported: libstdc++.so.6 is too old: {path} has no GLIBCXX_3.4.30"
     )
     assert found.needs == (DropFromPath("LD_LIBRARY_PATH", "/opt/x", "~/.bashrc, line 3"),)
+
+
+@pytest.mark.parametrize("has_torch", [True, False])
+def test_what_a_follower_runs_on_comes_before_a_package_of_the_system(*, has_torch: bool) -> None:
+    """A killed pip left torch's directory without a dist-info: torchvision misses libc10.so, which no system has."""
+    rider = framework("torchvision", "0.24.1+cu128", requires=seen(("torch==2.9.1",)))
+    told = lost("libc10.so", library=f"{SITE}/torchvision/_C.so")._replace(asker="torchvision")
+    there = environment(rider, *([framework()] if has_torch else []))
+    facts = machine(environments=seen((there,)), loader=loader(predictions=seen((told,))))
+    found = next(one for one in answers(CODE, facts) if one.subject == rider.label)
+    torch = InstallPackage("torch", "==2.9.1", f"{VENV}/bin/python", "cu128")
+    assert (found.needs == (torch,)) is not has_torch

@@ -255,6 +255,10 @@ def _failure(error: GpudoctorError, view: TextStyle) -> str:
     return page.text()
 
 
+_FOR_THIS_SHELL = "In this shell, also run this (new shells do not need it):"
+_FOR_EACH_SHELL = "In this shell, type this too; to keep it, add it to the start-up file of your shell (~/.bashrc):"
+
+
 def _left(offer: Offer, applied: Applied, view: TextStyle) -> str:
     """What was taken back of an earlier run, which steps wait for the person, and how to take this run back."""
     page = Page(view)
@@ -262,11 +266,12 @@ def _left(offer: Offer, applied: Applied, view: TextStyle) -> str:
         for line in told_of_killed(one):
             page.paragraph(line, colour="yellow")
     done = {id(step) for step in (*offer.first, *offer.carried)}
+    is_kept = any(isinstance(step, EditLine) for step in offer.carried)
     for number, step in numbered(shown_steps(offer.steps)):
         if id(step) in done or not number or isinstance(step, Check):
             continue
         if isinstance(step, (RemoveFromPath, SetVariable, UnsetVariable)):
-            page.paragraph("In this shell, also run this (new shells do not need it):")
+            page.paragraph(_FOR_THIS_SHELL if is_kept else _FOR_EACH_SHELL)
             for line in step_lines(step, offer.target):
                 page.verbatim(line, indent=4)
         else:

@@ -121,13 +121,15 @@ def taken_back(run: str, *, commands: bool = False, as_root: tuple[str, ...] = (
     reversal = Reversal(run_command, as_root) if commands else None
     undone = rollback(State(), run, reversal)
     unfinished = any(one.left or stay_done(one.commands) for one in (undone, *undone.also))
-    return _told(undone), 1 if unfinished else 0
+    return _told(undone, run), 1 if unfinished else 0
 
 
-def _told(undone: Undone) -> str:
+def _told(undone: Undone, run: str) -> str:
     if undone.killed:
         lines = [line for one in (undone, *undone.also) for line in told_of_killed(one)]
-        return "".join(f"{line}\n" for line in (*lines, "No other run was undone. To undo one, give its number."))
+        if run not in {one.id for one in (undone, *undone.also)}:
+            lines.append("No other run was undone. To undo one, give its number.")
+        return "".join(f"{line}\n" for line in lines)
     back = sum(one.reversed for one in undone.commands)
     done = f"{_counted(undone.restored, 'file')} as before" if undone.restored or not back else ""
     reversed_ = f"{_counted(back, 'command')} reversed" if back else ""

@@ -54,13 +54,23 @@ class WhichDocument:
         return told
 
     def text(self, style: TextStyle) -> str:
-        """A paragraph for each subject, in which libraries that share place and reasons stand together."""
+        """A paragraph for each subject, in which libraries that share place and reasons stand together.
+
+        Of a subject for which all is as for another one that is all it says: torchvision, which imports torch.
+        """
         if self._unknown:
             return f"{self._library}\n  {'unknown':9} {self._unknown}\n"
         page = Page(style)
+        shown: list[WhichAnswer] = []
         for one in self._answers:
+            same = next((each for each in shown if each.items and each._replace(subject=one.subject) == one), None)
             page.gap()
+            if same and same.subject.framework:
+                page.paragraph(f"{self._library} for {one.subject.label}", hang=2)
+                page.row("as", f"for {same.subject.framework.label}")
+                continue
             _subject_on(page, self._library, one)
+            shown.append(one)
         if self._checked:
             page.gap()
             for line in _checked(self._checked):

@@ -272,6 +272,14 @@ def test_files_are_written_whole_and_can_be_taken_back(tmp_path: Path) -> None:
     assert not file.exists()
 
 
+def test_a_variable_that_no_file_sets_is_not_there_in_a_new_shell(tmp_path: Path) -> None:
+    """Only an edit of the user's script keeps it: no line of theirs named it before."""
+    steps = (WriteFile(str(tmp_path / "setting"), ("1",), "why"), SetVariable("LD_LIBRARY_PATH", "/opt/x", "why"))
+    told = Bench(steps).walk("y").text
+    assert "In this shell, type this too; to keep it, add it to the start-up file of your shell" in told
+    assert "new shells do not need it" not in told
+
+
 def test_commands_are_taken_back_by_others() -> None:
     back = Command(("mend-it",), "why", inverse=Inverse((("undo-it",),)))
     assert "gpudoctor install rollback" in (text := Bench((back,)).walk("y").text)

@@ -16,13 +16,16 @@ import jsonschema
 import pytest
 
 from doctor.cli import execute
+from doctor.commands.which.answer import Item, Subject, WhichAnswer
 from doctor.commands.which.command import Question, which
+from doctor.commands.which.document import WhichDocument
 from doctor.commands.which.schema import which_schema
 from doctor.host.root import RootHost
 from doctor.model.schema import as_text
 from doctor.output.document import TextStyle
 from tests.lab.cudnn_tree import copy_of, wheel_of
 from tests.lab.elf_file import elf_bytes
+from tests.machine import environment, framework
 
 COMMITTED = Path(__file__).resolve().parents[3] / "docs" / "which.schema.json"
 SITE = "opt/venv/lib/python3.12/site-packages"
@@ -148,6 +151,19 @@ def test_text_and_json_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert one["because"] in text
         assert one["path"].rpartition("/")[0] in text
     assert "torch 2.9.1+cu128 in /opt/venv (Python 3.12.4)" in text
+
+
+def test_what_holds_for_another_framework_too_is_printed_once(tmp_path: Path) -> None:
+    """torchvision imports torch: its process loads the same files for the same reasons."""
+    environment_here = environment(framework(), framework("torchvision", "0.24.1"))
+    first, second = (Subject(environment_here, one) for one in environment_here.frameworks.get())
+    path = "/x/libcudnn.so.9"
+    items = (Item("libcudnn.so.9", path, path, way=None, failure="", chain=(), when="when it is used", copies=()),)
+    both = (WhichAnswer(first, items), WhichAnswer(second, items))
+    text = WhichDocument("cudnn", both, status=0).text(TextStyle())
+    assert text.count("libcudnn.so.9\n") == 2  # its name and its path, once
+    assert text.endswith(f"  as        for {framework().label}\n")
+    assert "as        for" not in WhichDocument("cudnn", (both[0], WhichAnswer(second)), status=0).text(TextStyle())
 
 
 def test_the_committed_schema_is_current() -> None:
