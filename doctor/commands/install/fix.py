@@ -256,7 +256,7 @@ def _failure(error: GpudoctorError, view: TextStyle) -> str:
 
 
 _FOR_THIS_SHELL = "In this shell, also run this (new shells do not need it):"
-_FOR_EACH_SHELL = "In this shell, type this too; to keep it, add it to the start-up file of your shell (~/.bashrc):"
+_FOR_EACH_SHELL = "In this shell, also run this. To keep it, add it to the start-up file of your shell (~/.bashrc):"
 
 
 def _left(offer: Offer, applied: Applied, view: TextStyle) -> str:
