@@ -418,31 +418,17 @@ def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> En
     found += tuple(_companions(places.others.get(place, {}), prefix, matrix))
     found = tuple(one for one in found if one.package not in replaced)
     plain = {name: one for name, one in plain.items() if name not in replaced}
-    listed = tuple(
-        Distribution(
-            name=one.package,
-            version=one.version,
-            site="",
-            metadata="",
-            kind="wheel",
-            hidden_by="",
-            pinned_at=one.pinned_at,
-        )
-        for one in found
-    ) + tuple(
-        Distribution(
-            name=name,
-            version=one.version,
-            site="",
-            metadata="",
-            kind="wheel",
-            hidden_by="",
-            pinned_at=one.source,
-        )
-        for name, one in plain.items()
-        if name not in {each.package for each in found}
-    )
+    listed = tuple(_listed(one.package, one.version, one.pinned_at) for one in found)
+    names = {each.package for each in found}
+    listed += tuple(_listed(name, one.version, one.source) for name, one in plain.items() if name not in names)
     return bare._replace(frameworks=Seen(found, "its pins"), distributions=Seen(listed, "its pins"))
+
+
+def _listed(name: str, version: str, pinned_at: Place | None) -> Distribution:
+    """A distribution that has no files yet."""
+    return Distribution(
+        name=name, version=version, site="", metadata="", kind="wheel", hidden_by="", pinned_at=pinned_at
+    )
 
 
 def _replaces(later: Held, framework: Framework, name: str, one: Held) -> bool:
