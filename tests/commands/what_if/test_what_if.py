@@ -87,6 +87,7 @@ BREAKS = [
     ("empty", BLACKWELL, f"pip install torch --index-url {WHL}/cu124", "gpu-too-new-for-cuda"),
     ("empty", PASCAL, "pip install torch==2.9.1", "gpu-too-old-dropped"),
     ("empty", ADA, "pip install vllm", "driver-too-old-for-runtime"),
+    ("empty", ADA, "pip install torch==1.13.1", "python-version-no-wheel"),
     ("empty", ADA, "pip install cupy-cuda13x==13.6.0", "driver-too-old-for-runtime"),
 ]
 HARMLESS = [
