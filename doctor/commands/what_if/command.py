@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
-from compat.build import covers, release_key
+from compat.build import covers, default_build, release_key
 from compat.matrix import Matrix, Uncovered
 from compat.row import FrameworkRow
 from compat.specifier import first_release
@@ -238,6 +238,9 @@ class _Simulation:
         """The command to type instead."""
         tool = "uv pip" if self._command.tool == "uv" else self._command.tool
         start = f"{tool} install {package}=={version}"
+        served = default_build(package, version, *platform_of(self._facts), self._matrix)
+        if served and served.build == build:
+            return start
         try:
             return f"{start} --index-url {self._matrix.wheel_index(package, build, version).url}" if build else start
         except Uncovered:
