@@ -202,6 +202,8 @@ class Dockerfile:
             run(text, flags, built.known, built.ran, lambda at: self.source(one, at))
             if found := _MAY_BRING.search(_BRINGS_NONE.sub("", one.text)):
                 built.ran.may_bring.append(DockerfileLine(f"names {found[0]}", self.source(one)))
+        elif one.keyword == "SHELL":
+            built.ran.frees_pip = built.ran.frees_pip or "conda" in one.text or "mamba" in one.text
         elif one.keyword == "WORKDIR":
             built.ran.files.workdir = built.ran.files.at(expand(one.text.strip(), built.known))
         elif one.keyword in {"COPY", "ADD"}:
@@ -242,6 +244,7 @@ class Dockerfile:
         if len(said) < 2:
             return
         *sources, to = said
+        built.ran.frees_pip = built.ran.frees_pip or any("pip.conf" in text for text in said)
         is_local = "from" not in flags and not any("://" in text or _MAY_BRING.search(text) for text in sources)
         if not self._is_environment(flags, sources, stage) and (
             not is_local or re.match(r"/(?:usr|opt|lib|etc)\b", to)

@@ -62,6 +62,11 @@ _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
 # What gives NVIDIA's package source its new key, or takes the source away.
 _NEW_KEY = re.compile(r"3bf863cc|cuda-keyring|rm .*sources\.list\.d|sed .*sources\.list\.d|mv .*sources\.list\.d")
+# What lets pip install into the system's Python, or makes it the pip of another one.
+_FREES_PIP = re.compile(
+    r"EXTERNALLY-MANAGED|break-system-packages (?:true|1|yes)|PIP_BREAK_SYSTEM_PACKAGES|get-pip|pip\.conf"
+    r"|\b(?:conda|mamba|micromamba|pyenv)\b.*\b(?:activate|shell|global)\b|activate\b|(?:ln|alternatives)\b.*python3\.\d"
+)
 _COPIED = ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped", "apt_updates")
 _FROZEN = frozenset({"--frozen", "--locked", "--frozen-lockfile", "--deploy", "--ignore-pipfile"})
 _SHOWN_CHARS = 120
@@ -247,7 +252,7 @@ def _of_system(call: Call, ran: Ran, source: Source) -> None:
     """What decides whether apt and the pip of the system work later on."""
     text = " ".join(one.text for one in call.words)
     ran.has_new_key = ran.has_new_key or bool(_NEW_KEY.search(text))
-    ran.frees_pip = ran.frees_pip or "EXTERNALLY-MANAGED" in text or "break-system-packages true" in text
+    ran.frees_pip = ran.frees_pip or bool(_FREES_PIP.search(text))
     ran.moves_pip = ran.moves_pip or "get-pip" in text or call.program in {"update-alternatives", "ln", "ensurepip"}
     is_update = call.program in {"apt-get", "apt"} and any(one.text == "update" for one in call.words)
     if is_update and not ran.has_new_key and not call.may_fail and not call.may_not_run:
