@@ -255,7 +255,7 @@ def _of_system(call: Call, ran: Ran, source: Source) -> None:
     ran.frees_pip = ran.frees_pip or bool(_FREES_PIP.search(text))
     ran.moves_pip = ran.moves_pip or "get-pip" in text or call.program in {"update-alternatives", "ln", "ensurepip"}
     is_update = call.program in {"apt-get", "apt"} and any(one.text == "update" for one in call.words)
-    if is_update and not ran.has_new_key and not call.may_fail and not call.may_not_run:
+    if is_update and not ran.has_new_key and call.sign in {"&&", ""} and not call.may_not_run:
         ran.apt_updates.append(DockerfileLine("apt-get update", source(call.words[0].at)))
 
 
