@@ -5,6 +5,7 @@ Source: the Dockerfile reference ("FROM", "ARG", "ENV", "COPY --from", "ONBUILD"
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
@@ -257,6 +258,7 @@ class Dockerfile:
         if from_stage is not None:
             built.ran.take(self.used[from_stage].ran, tuple(sources))
             built.ran.files.take(self.used[from_stage].ran.files, sources, to)
+            _take_exported(self.used[from_stage].ran, built.ran, sources, to)
         elif "from" not in flags and sources[0].startswith("<<"):
             self._copy_text(one, to, built)
         elif "from" not in flags:
@@ -280,6 +282,15 @@ class Dockerfile:
             built.ran.files.write(to, expand(body, built.known), self.source(one, len(first) + 1))
         else:
             built.ran.files.hide(to)
+
+
+def _take_exported(other: Ran, own: Ran, sources: list[str], to: str) -> None:
+    """COPY --from of a requirements file that a lock file was exported to."""
+    for text in sources:
+        if use := other.exported.get(other.files.at(text)):
+            into = to.endswith("/") or to in {".", ".."}
+            place = own.files.at(to)
+            own.exported[posixpath.join(place, posixpath.basename(text)) if into else place] = use
 
 
 def _lines_of(one: Instruction, escape: str) -> Iterator[tuple[int, str]]:

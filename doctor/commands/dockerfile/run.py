@@ -14,7 +14,14 @@ from collections.abc import Callable, Mapping
 
 from compat.base.record import NamedTuple
 from doctor.commands.dockerfile.context import Copied, moved
-from doctor.commands.dockerfile.locked import LockUse, environment_of, installs_nothing, lock_use, project_use
+from doctor.commands.dockerfile.locked import (
+    LockUse,
+    environment_of,
+    exported_lock,
+    installs_nothing,
+    lock_use,
+    project_use,
+)
 from doctor.commands.dockerfile.pins import Pins, locked, made_environments, python_packages, system_packages
 from doctor.commands.dockerfile.requirements import (
     Environment,
@@ -131,6 +138,7 @@ class Ran:
         self.pythons: set[str] = set()  # "3.11" of each Python that the system's packages bring, "" for its own
         self.unjudged: list[DockerfileLine] = []  # that may install a framework, and do not say which
         self.piped: list[DockerfileLine] = []  # addresses whose script a shell runs
+        self.exported: dict[str, LockUse] = {}  # requirements files that lines write of a lock file, by their path
         self.pips: list[DockerfilePip] = []
         self.apt_updates: list[DockerfileLine] = []
         self.targets: list[DockerfileTargets] = []
@@ -159,6 +167,7 @@ class Ran:
         ):
             setattr(made, name, list(getattr(self, name)))
         made.has_new_key, made.frees_pip, made.has_new_pip = self.has_new_key, self.frees_pip, self.has_new_pip
+        made.exported = dict(self.exported)
         made.python_lines, made.moves_pip = dict(self.python_lines), self.moves_pip
         made.apk, made.pythons, made.venvs = set(self.apk), set(self.pythons), set(self.venvs)
         return made  # without what was compiled and asked for, which stands in its own stage
@@ -195,6 +204,8 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
         targets_of(call, known, ran, source)
         _installs(call, known, ran, source, there)
         _written(call, ran, source, there)
+        if (written := exported_lock(call, there, known)) and not call.may_not_run:
+            ran.exported[written[0]] = written[1]
         there.workdir = moved(call, there.workdir)
         if not call.may_not_run and not call.may_fail:
             _compiles(call, ran, source)
@@ -241,7 +252,11 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
         return
     listed = Listed(specs=given)
     for word in pins.files:
-        listed = listed.joined(_listed(word, there, known))
+        if use := ran.exported.get(there.at(word.text)):
+            at = source(word.at)
+            ran.pinned.append(Pinned("", None, pins.environment, tool=pins.tool, source=at, tags=("",), lock=use))
+        else:
+            listed = listed.joined(_listed(word, there, known))
     for word in pins.constraints:
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
