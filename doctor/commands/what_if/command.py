@@ -18,7 +18,7 @@ from doctor.commands.dockerfile.requirements import Line, name_of
 from doctor.commands.what_if.document import OF_BUILD, Answer, Broken, WhatIfDocument
 from doctor.commands.what_if.request import Command, command_of
 from doctor.commands.what_if.resolve import Change, Resolved, by_dry_run, by_rows
-from doctor.diagnose import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN
+from doctor.diagnose import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN, simulation_of
 from doctor.host import BadRequest, Host, HostError
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
@@ -27,9 +27,7 @@ from doctor.model.finding import Answer as RuleAnswer
 from doctor.model.finding import Report, Severity
 from doctor.output.document import TextStyle
 from doctor.output.write import deliver, format_for
-from doctor.prescribe.remedy_verifier import RemedyVerifier
 from doctor.rules.shared.builds import platform_of
-from doctor.rules.shared.engine import load_rules
 from installers.effect import DistributionsInstalled, DistributionsRemoved, DriverInstalled, Effect, Restarted
 
 _READ_AT_MOST, _TRIED_AT_MOST = 120, 16  # candidates that are resolved, and that the rules are asked about
@@ -74,7 +72,7 @@ class _Simulation:
     def __init__(self, command: Command, report: Report, host: Host, matrix: Matrix) -> None:
         self._command, self._report, self._host, self._matrix = command, report, host, matrix
         self._facts: Facts = report.facts
-        self._verifier = RemedyVerifier(report.facts, report.answers, matrix, load_rules(), host)
+        self._verifier = simulation_of(report, matrix, host)
         found = value_or(report.facts.environments, ())
         with_frameworks = (one for one in found if value_or(one.frameworks, ()))
         self._environment: Environment | None = next(with_frameworks, found[0] if found else None)
