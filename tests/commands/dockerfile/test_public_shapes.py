@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from doctor.diagnose import exit_status
+from doctor.model.facts.seen import Place
 from doctor.model.finding import Severity
+from doctor.script.base import base_of
 from tests.commands.dockerfile.judged import report
 from tests.commands.dockerfile.test_locked import LOCK
 
@@ -135,3 +137,21 @@ def test_shape(name: str, tmp_path: Path) -> None:
     assert exit_status(said, Severity.ERROR) == shape.status, [
         one.why for one in said.answers if one.blocks_verdict and one.kind.value == "unknown"
     ]
+
+
+@pytest.mark.parametrize(
+    ("image", "python", "system", "framework"),
+    [
+        ("ghcr.io/astral-sh/uv:python3.12-bookworm-slim", "3.12", ("debian", "12"), ""),
+        ("ghcr.io/astral-sh/uv:0.9.27-python3.13-trixie", "3.13", ("debian", "13"), ""),
+        ("python:3.11-slim-bullseye", "3.11", ("debian", "11"), ""),
+        ("ubuntu:noble", "", ("ubuntu", "24.04"), ""),
+        ("debian:bookworm-slim", "", ("debian", "12"), ""),
+        ("python:3.12", "3.12", ("", ""), ""),
+        ("vllm/vllm-openai:v0.8.5", "", ("", ""), "vllm==0.8.5"),
+        ("vllm/vllm-openai:latest", "", ("", ""), ""),
+    ],
+)
+def test_what_the_name_of_a_base_image_tells(image: str, python: str, system: tuple[str, str], framework: str) -> None:
+    base = base_of(image, Place("Dockerfile", 1))
+    assert (base.python, base.distribution, base.framework) == (python, system, framework)
