@@ -96,6 +96,13 @@ def verifier_for(
     return RemedyVerifier(facts, answers, matrix, rules, host)
 
 
+def simulation_of(report: Report, matrix: Matrix, host: Host) -> RemedyVerifier:
+    """Return what asks all rules about a report's machine as it would be after effects."""
+    from doctor.prescribe.remedy_verifier import RemedyVerifier  # late, as above
+
+    return RemedyVerifier(report.facts, report.answers, matrix, load_rules(), host)
+
+
 def make_report(
     facts: Facts, answers: tuple[Answer, ...], matrix: Matrix, started: float, verifier: RemedyVerifier | None = None
 ) -> Report:

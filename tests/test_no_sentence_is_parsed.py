@@ -19,6 +19,7 @@ _PATTERNS = frozenset({"match", "search", "fullmatch", "findall", "finditer", "s
 # Folder or file, field, and why it is no sentence of ours. A file of a folder that is listed needs no entry of its own.
 ALLOWED = {
     ("doctor/commands/dockerfile", "text"): "what a user wrote: words of a shell line, nodes of a YAML file",
+    ("doctor/commands/what_if/request.py", "text"): "words of a command that a user typed",
     ("doctor/image/container_env_files.py", "text"): "words of a shell script",
     ("doctor/commands/explain", "text"): "lines that other programs printed",
     ("doctor/messages", "text"): "the same",

@@ -145,7 +145,11 @@ def _prepared(given: dict[str, Any]) -> tuple[CheckSubject, ReportOptions, Calla
     others = ("fix", "yes")
     subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
     options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))
-    return subject, options, command.check, terminal_style()
+    if subject.lock is None:
+        return subject, options, command.check, terminal_style()
+    from doctor.commands.check.targets import check_targets  # late: few checks are of a lock file
+
+    return subject, options, check_targets, terminal_style()
 
 
 def _fix(subject: CheckSubject, options: ReportOptions, *, yes: bool) -> int:

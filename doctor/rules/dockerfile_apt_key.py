@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from compat.matrix import Matrix
 from compat.need import Advice
-from compat.platform_row import AgedImageRow
 from compat.specifier import accepts
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Status, bad, ok
 from doctor.rules.shared.image import dockerfile_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
+
+if TYPE_CHECKING:
+    from compat.platform_row import AgedImageRow
 
 _IMAGE = re.compile(r"(?:docker\.io/)?([\w.-]+/[\w.-]+):(\d+(?:\.\d+)+)(?:rc\d+)?((?:-[\w.]+)*)")
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from compat.matrix import Matrix
 from compat.need import Advice
-from compat.platform_row import SystemRow
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
 from doctor.rules.shared.image import dockerfile_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
+if TYPE_CHECKING:
+    from compat.platform_row import SystemRow
+
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Compare the Python that packages bring with that of the system, whose pip installs the frameworks."""
+    pips = dockerfile_of(facts).pips
     rows: dict[str, SystemRow] = {row.id: row for row in matrix.rows("platform", "systems")}
-    asked = [one for one in dockerfile_of(facts).pips if one.other_python and one.system in rows]
+    asked = [one for one in pips if one.other_python and one.system in rows]
     if not asked:
         raise NotApplicable("no line brings a Python beside that of the system")
     for one in asked:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from compat.matrix import Matrix
 from compat.need import Advice
-from compat.platform_row import PipRow
 from compat.specifier import accepts
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfilePip
@@ -13,13 +14,17 @@ from doctor.rules.shared.image import dockerfile_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
+if TYPE_CHECKING:
+    from compat.platform_row import PipRow
+
 _KNOWS_OPTION = "23.0.1"  # Source: pip's changelog, --break-system-packages
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Compare each command with what the pip of its system accepts (PEP 668)."""
+    pips = dockerfile_of(facts).pips
     rows: dict[str, PipRow] = {row.id: row for row in matrix.rows("platform", "pips")}
-    asked = [(one, rows[one.system]) for one in dockerfile_of(facts).pips if one.system in rows]
+    asked = [(one, rows[one.system]) for one in pips if one.system in rows]
     if not asked:
         raise NotApplicable("no line installs with the pip of a system whose pip is known")
     for one, row in asked:

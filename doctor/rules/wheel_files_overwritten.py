@@ -12,7 +12,7 @@ from compat.need import Advice, ChangePackages, Need
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment, Framework, Overlap
-from doctor.model.facts.seen import Seen, value_or
+from doctor.model.facts.seen import Seen, how, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms, installed
 from doctor.rules.shared.nvidia_wheels import as_requirements, breaches, cuda_major_of, leftovers, pins_of
@@ -61,7 +61,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         f"{' and '.join(worst.owners)} own the same {_files(len(worst.overlaps))}{_winner(worst)}{more}",
         _need(groups, environment, _nobodys(environment, facts, matrix), facts, matrix),
         severity=_severity(worst),
-        evidence=tuple(_evidence(groups)),
+        evidence=tuple(_evidence(groups, str(how(environment.overlaps)))),
         explains=tuple(_symptoms(groups, environment, facts, matrix)),
         places=tuple(one.path for group in groups for one in group.overlaps),
     )
@@ -176,11 +176,11 @@ def _kept(group: Group, nobodys: frozenset[str]) -> str:
     return (*group.needed, *used, group.owners[-1])[0]
 
 
-def _evidence(groups: list[Group]) -> Iterator[Evidence]:
+def _evidence(groups: list[Group], label: str) -> Iterator[Evidence]:
     for group in groups:
         for one in group.overlaps[:_SHOWN]:
             has = f", is that of {one.winner.value}" if isinstance(one.winner, Seen) else ""
-            yield Evidence.of(one.winner, f"{one.path}: owned by {', '.join(one.owners)}{has}", "RECORD files")
+            yield Evidence.of(one.winner, f"{one.path}: owned by {', '.join(one.owners)}{has}", label)
 
 
 def _symptoms(groups: list[Group], environment: Environment, facts: Facts, matrix: Matrix) -> Iterator[Symptom]:

@@ -44,6 +44,7 @@ class Call(NamedTuple):
     appends: bool = False  # whether it is added to what is there
     text: str | None = None  # the here-document that it reads
     text_at: int = 0  # where that begins in the instruction
+    sign: str = ""  # what follows it: "&&", ";", "|", "" at the end
 
     @property
     def program(self) -> str:
@@ -175,7 +176,7 @@ class _Reader:
         if words[0].text in {"env", "export"}:
             return self._exported(words, given, may_not_run=may_not_run, may_fail=sign == "||")
         made = Call(tuple(words), given, may_not_run, may_fail=sign == "||")
-        return made._replace(writes=writes, appends=self._appends)
+        return made._replace(writes=writes, appends=self._appends, sign=sign)
 
     def _exported(self, words: list[Word], given: dict[str, str], *, may_not_run: bool, may_fail: bool) -> Call | None:
         """`env A=b COMMAND` is the command, `export A=b` stays a command and counts."""

@@ -25,6 +25,7 @@ BAD, OK, NONE = Status.BAD, Status.OK, Status.NOT_APPLICABLE
         (f"{DEVEL.format('1.11.0', 'devel')}RUN rm /etc/apt/sources.list.d/cuda.list\n{UPDATE}", OK),
         (f"{GPU.format('2.6.0-gpu')}RUN apt-key adv --fetch-keys {KEY}\n{UPDATE}", OK),
         (GPU.format("2.6.0-gpu") + "RUN apt-get update || true\n", OK),
+        (GPU.format("2.6.0-gpu") + "RUN apt-get update; apt-get install -y git\n", OK),  # the lists of others are there
         (GPU.format("2.6.0-gpu") + "RUN pip install numpy\n", OK),
         (DEVEL.format("1.11.0", "runtime") + UPDATE, NONE),  # it starts from plain Ubuntu
         (DEVEL.format("1.12.1", "devel") + UPDATE, NONE),

@@ -85,8 +85,6 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
         from doctor.messages import pages  # late: an ordinary check prints no page
 
         return pages.listing(_codes(subject)), 0
-    if subject.lock is not None and (text_and_status := _for_each(subject, options, terminal)):
-        return text_and_status
     severity, places = options.severity, options.places  # before anything is looked at
     if options.quiet and options.style and not options.outputs:
         raise BadRequest("-q prints one line of text: leave --format out, or add --output FILE")
@@ -121,19 +119,6 @@ def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportO
 
         history = redact(history, host, report.facts)
     return {code: latest_for(history, code) for code in codes}
-
-
-def _for_each(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) -> tuple[str, int] | None:
-    """The table of a lock file's targets; None if there is but one."""
-    from doctor.commands.check.targets import TargetsDocument, check_each, several  # late: few checks have several
-
-    host_for(subject)
-    subjects = several(subject)
-    if len(subjects) == 1:
-        return None
-    places = deliveries(options.style, options.outputs, TargetsDocument)
-    document, status = check_each(subjects, options.severity)
-    return deliver_all(document, places, terminal), status
 
 
 def report_of(subject: CheckSubject, started: float, machine: Host | None = None) -> Report:

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from compat.base.record import NamedTuple
-from doctor.commands.check.command import CheckSubject, policy_of, report_of
+from doctor.commands.check.command import CheckSubject, ReportOptions, check, host_for, policy_of, report_of
 from doctor.commands.lock.command import parse_platform
 from doctor.diagnose import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN, exit_status
 from doctor.host import BadRequest
@@ -14,6 +14,7 @@ from doctor.model.facts.seen import value_or
 from doctor.model.finding import Report, Severity
 from doctor.output.document import TextStyle
 from doctor.output.page import Page, wrap
+from doctor.output.write import deliver_all, deliveries
 from doctor.script.locks.package import LockError
 
 SCHEMA = "gpudoctor.targets/1"
@@ -55,6 +56,17 @@ def several(subject: CheckSubject) -> tuple[CheckSubject, ...]:
 def _every(*, with_gpu: bool) -> list[str]:
     """The platforms of `all`: macOS runs no NVIDIA GPU."""
     return [one for one in PLATFORMS if not (with_gpu and one.startswith("darwin"))]
+
+
+def check_targets(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) -> tuple[str, int]:
+    """Return the text to print and the exit status: a table for several targets, else what `check` says of the one."""
+    host_for(subject)
+    subjects = several(subject)
+    if len(subjects) == 1:
+        return check(subject, options, terminal)
+    places = deliveries(options.style, options.outputs, TargetsDocument)
+    document, status = check_each(subjects, options.severity)
+    return deliver_all(document, places, terminal), status
 
 
 class TargetsDocument:
@@ -108,7 +120,7 @@ def check_each(subjects: tuple[CheckSubject, ...], fail_on: Severity) -> tuple[T
             made.append(_target(one, report_of(one, time.perf_counter()), fail_on))
         except LockError as error:
             refused = error
-            made.append(Target(one.platform, "".join(one.assume_gpus), (), _NOT_LOCKED, str(error), ""))
+            made.append(_row(one, _NOT_LOCKED, str(error)))
     if refused is not None and all(one.verdict == _NOT_LOCKED for one in made):
         raise refused
     verdicts = {one.verdict for one in made}
@@ -127,4 +139,15 @@ def _target(subject: CheckSubject, report: Report, fail_on: Severity) -> Target:
     elif verdict == "unknown":
         summary = next((one.why for one in report.answers if one.kind.value == "unknown" and one.blocks_verdict), "")
     builds = tuple(one.label for one in frameworks)
-    return Target(subject.platform, "".join(subject.assume_gpus), builds, verdict, summary, line)
+    return _row(subject, verdict, summary)._replace(builds=builds, line=line)
+
+
+def _row(subject: CheckSubject, verdict: str, summary: str) -> Target:
+    return Target(
+        platform=subject.platform,
+        gpu="".join(subject.assume_gpus),
+        builds=(),
+        verdict=verdict,
+        summary=summary,
+        line="",
+    )

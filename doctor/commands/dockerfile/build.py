@@ -5,6 +5,7 @@ Source: the Dockerfile reference ("FROM", "ARG", "ENV", "COPY --from", "ONBUILD"
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
@@ -202,6 +203,8 @@ class Dockerfile:
             run(text, flags, built.known, built.ran, lambda at: self.source(one, at))
             if found := _MAY_BRING.search(_BRINGS_NONE.sub("", one.text)):
                 built.ran.may_bring.append(DockerfileLine(f"names {found[0]}", self.source(one)))
+        elif one.keyword == "SHELL":
+            built.ran.frees_pip = built.ran.frees_pip or "conda" in one.text or "mamba" in one.text
         elif one.keyword == "WORKDIR":
             built.ran.files.workdir = built.ran.files.at(expand(one.text.strip(), built.known))
         elif one.keyword in {"COPY", "ADD"}:
@@ -242,6 +245,7 @@ class Dockerfile:
         if len(said) < 2:
             return
         *sources, to = said
+        built.ran.frees_pip = built.ran.frees_pip or any("pip.conf" in text for text in said)
         is_local = "from" not in flags and not any("://" in text or _MAY_BRING.search(text) for text in sources)
         if not self._is_environment(flags, sources, stage) and (
             not is_local or re.match(r"/(?:usr|opt|lib|etc)\b", to)
@@ -254,6 +258,7 @@ class Dockerfile:
         if from_stage is not None:
             built.ran.take(self.used[from_stage].ran, tuple(sources))
             built.ran.files.take(self.used[from_stage].ran.files, sources, to)
+            _take_exported(self.used[from_stage].ran, built.ran, sources, to)
         elif "from" not in flags and sources[0].startswith("<<"):
             self._copy_text(one, to, built)
         elif "from" not in flags:
@@ -277,6 +282,15 @@ class Dockerfile:
             built.ran.files.write(to, expand(body, built.known), self.source(one, len(first) + 1))
         else:
             built.ran.files.hide(to)
+
+
+def _take_exported(other: Ran, own: Ran, sources: list[str], to: str) -> None:
+    """COPY --from of a requirements file that a lock file was exported to."""
+    for text in sources:
+        if use := other.exported.get(other.files.at(text)):
+            into = to.endswith("/") or to in {".", ".."}
+            place = own.files.at(to)
+            own.exported[posixpath.join(place, posixpath.basename(text)) if into else place] = use
 
 
 def _lines_of(one: Instruction, escape: str) -> Iterator[tuple[int, str]]:

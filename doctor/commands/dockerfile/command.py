@@ -13,6 +13,7 @@ from doctor.commands.dockerfile.context import Context
 from doctor.commands.dockerfile.facts import Asked, facts_of
 from doctor.host.files import read_regular
 from doctor.model.facts import Facts
+from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import WhyNot, value_or
 from doctor.model.finding import Answer, Evidence, Status
 from doctor.script.expand import VALUE_AT_MOST_CHARS
@@ -74,11 +75,22 @@ def as_shown(answer: Answer, facts: Facts) -> Answer:
         return answer._replace(blocks_verdict=False)
     if answer.kind is not Status.BAD:
         return answer
+    if last := _last_line_of(answer, facts):
+        return answer._replace(evidence=(*answer.evidence, Evidence.at(last.pinned_at, f"installs {last.label}")))
     pins = [one for each in value_or(facts.environments, ()) for one in value_or(each.frameworks, ())]
     pinned = next((one.pinned_at for one in pins if one.label == answer.subject), None)
     if pinned is None or any((one.file, one.line) == (pinned.file, pinned.line) for one in answer.evidence):
         return answer
     return answer._replace(evidence=(*answer.evidence, Evidence.at(pinned, answer.subject)))
+
+
+def _last_line_of(answer: Answer, facts: Facts) -> Framework | None:
+    """The framework of the last line, where an answer is about all that lines install into one environment."""
+    if any(one.line for one in answer.evidence):
+        return None
+    environment = next((one for one in value_or(facts.environments, ()) if one.label == answer.subject), None)
+    placed = [one for one in value_or(environment.frameworks, ()) if one.pinned_at] if environment else []
+    return max(placed, key=lambda one: one.pinned_at.line if one.pinned_at else 0, default=None)
 
 
 def _content(path: str) -> bytes:

@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from compat.specifier import accepts
 from doctor.commands.dockerfile.context import Context
 from doctor.commands.dockerfile.locked import ALL, LockUse
 from doctor.commands.dockerfile.pyproject import declared, extras_of, groups_of, parse_project
@@ -15,7 +14,7 @@ from doctor.model.facts import Facts
 from doctor.model.facts.dockerfile import DockerfileLine
 from doctor.model.facts.seen import value_or
 from doctor.script.locks.package import LockError, Package, Wanted
-from doctor.script.locks.read import admitted_python, names_of, packages_of, parse_lock, subdir_of
+from doctor.script.locks.read import admits, admitted_python, names_of, packages_of, parse_lock, subdir_of
 
 
 def expanded(
@@ -104,6 +103,6 @@ def _python(one: Pinned, use: LockUse, own: str, document: object, context: Cont
     if one.python or named:
         return one.python or (named[1] if named else "")
     asked = document.get("requires-python", "") if isinstance(document, dict) else ""
-    if own and accepts(asked, own):
+    if own and (not asked or admits(asked, own)):
         return own
     return admitted_python(document)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform as this
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +31,14 @@ from doctor.model.facts.dockerfile import (
     DockerfileLine,
     DockerfileTree,
 )
-from doctor.model.facts.environment import ConfigurationFacts, Distribution, Environment, Framework, Variable
+from doctor.model.facts.environment import (
+    ConfigurationFacts,
+    Distribution,
+    Environment,
+    Framework,
+    Overlap,
+    Variable,
+)
 from doctor.model.facts.image import ImageFacts
 from doctor.model.facts.loader import FoundBy, LoaderFacts, SearchDir
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, WhyNot, all_unseen, value_or
@@ -48,6 +56,8 @@ _HIDDEN = Unseen("a Dockerfile does not show it: build the image, then check it 
 _PATH = "LD_LIBRARY_PATH"
 _NVIDIA, _REQUIRE, _RELEASE = "NVIDIA_", "NVIDIA_REQUIRE_CUDA", "CUDA_VERSION"
 _PYTHON = "python"
+# Source: the files of nvidia_cudnn_cu11, cu12 and cu13 and of nvidia_nccl_cu11, cu12 and cu13.
+_BOTH_MAJORS = re.compile(r"nvidia-(cudnn|nccl)-cu\d+")
 
 
 class Asked(NamedTuple):
@@ -418,31 +428,37 @@ def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> En
     found += tuple(_companions(places.others.get(place, {}), prefix, matrix))
     found = tuple(one for one in found if one.package not in replaced)
     plain = {name: one for name, one in plain.items() if name not in replaced}
-    listed = tuple(
-        Distribution(
-            name=one.package,
-            version=one.version,
-            site="",
-            metadata="",
-            kind="wheel",
-            hidden_by="",
-            pinned_at=one.pinned_at,
-        )
-        for one in found
-    ) + tuple(
-        Distribution(
-            name=name,
-            version=one.version,
-            site="",
-            metadata="",
-            kind="wheel",
-            hidden_by="",
-            pinned_at=one.source,
-        )
-        for name, one in plain.items()
-        if name not in {each.package for each in found}
+    listed = tuple(_listed(one.package, one.version, one.pinned_at) for one in found)
+    names = {each.package for each in found}
+    listed += tuple(_listed(name, one.version, one.source) for name, one in plain.items() if name not in names)
+    shared = tuple(_shared(found))
+    return bare._replace(
+        frameworks=Seen(found, "its pins"),
+        distributions=Seen(listed, "its pins"),
+        overlaps=Seen(shared, "its pins") if shared else _HIDDEN,
     )
-    return bare._replace(frameworks=Seen(found, "its pins"), distributions=Seen(listed, "its pins"))
+
+
+def _shared(frameworks: tuple[Framework, ...]) -> Iterator[Overlap]:
+    """The libraries that wheels of two CUDA majors both bring under one name: those of cuDNN 9 and of NCCL."""
+    brought: dict[str, dict[str, str]] = {}
+    for one in frameworks:
+        for each in filter(None, map(pin, value_or(one.requires, ()))):
+            found = _BOTH_MAJORS.fullmatch(each.name)
+            if found and (one.extras or not each.optional):
+                brought.setdefault(found[1], {})[each.name] = each.specifier
+    for library, wheels in brought.items():
+        firsts = {found[1] for each in wheels.values() if (found := re.search(r"[=>]=\s*(\d+)", each))}
+        if len(wheels) > 1 and len(firsts) == 1:
+            owners = tuple(sorted(f"{name} {each.removeprefix('==')}" for name, each in wheels.items()))
+            yield Overlap(f"nvidia/{library}/lib/lib{library}.so.{firsts.pop()}", owners, _HIDDEN)
+
+
+def _listed(name: str, version: str, pinned_at: Place | None) -> Distribution:
+    """A distribution that has no files yet."""
+    return Distribution(
+        name=name, version=version, site="", metadata="", kind="wheel", hidden_by="", pinned_at=pinned_at
+    )
 
 
 def _replaces(later: Held, framework: Framework, name: str, one: Held) -> bool:

@@ -116,6 +116,19 @@ def environment_of(call: Call, there: Copied, known: Mapping[str, str]) -> str:
     return ""
 
 
+def exported_lock(call: Call, there: Copied, known: Mapping[str, str]) -> tuple[str, LockUse] | None:
+    """Return the requirements file that `uv export` and its like write, and what they select; None for another call."""
+    words = [one.text for one in call.words]
+    if call.program not in {"uv", "poetry", "pdm"} or words[1:2] != ["export"]:
+        return None
+    named = next((value for option, value in _pairs(words) if option in {"-o", "--output", "--output-file"}), "")
+    target = named or (call.writes.text if call.writes else "")
+    use = lock_use(call, there, known)
+    if not target or is_open(target) or not use.lock:
+        return None
+    return there.at(target), use if call.program == "uv" or use.groups else use._replace(without=(ALL,))
+
+
 def installs_nothing(call: Call) -> bool:
     """Return whether `uv run` leaves the project's environment as it is."""
     return call.program == "uv" and bool(_NO_SYNC & {one.text for one in call.words})

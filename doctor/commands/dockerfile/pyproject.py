@@ -19,10 +19,25 @@ from doctor.commands.dockerfile.locked import ALL, LockUse
 from doctor.commands.dockerfile.requirements import Line, constrained, name_of, requirements
 from doctor.host.documents import parse_toml
 from doctor.model.facts.seen import Place
-from doctor.script.locks.package import build_of
+from doctor.script.locks.package import LockError, build_of, refuse_other_shape
 
 Table = Mapping[str, Any]
 _DEEPEST = 10
+_SHAPE = {
+    "project": {
+        "name": str, "requires-python": str, "dynamic": [str], "dependencies": [str],
+        "optional-dependencies": {"*": [str]},
+    },
+    "dependency-groups": {"*": [object]},
+    "packages": {},
+    "tool": {
+        "uv": {"sources": {}, "index": [{"name": str, "url": str}]},
+        "poetry": {"dependencies": {}, "extras": {}, "source": [{"name": str, "url": str}],
+                   "group": {"*": {"dependencies": {}}}},
+        "pdm": {"dev-dependencies": {"*": [str]}},
+        "setuptools": {"dynamic": {}},
+    },
+}  # fmt: skip
 
 
 class Asked(NamedTuple):
@@ -67,9 +82,10 @@ def parse_project(text: str | None) -> Table:
     """Return the parsed file; an empty one for none, and for one that is damaged."""
     try:
         document = parse_toml(text or "")
-    except ValueError:
+        refuse_other_shape(document, _SHAPE, "")
+    except (ValueError, LockError):
         return {}
-    return document if all(isinstance(document.get(one, {}), dict) for one in ("project", "tool")) else {}
+    return document
 
 
 def declared(use: LockUse, context: Context) -> Declared:

@@ -14,7 +14,14 @@ from collections.abc import Callable, Mapping
 
 from compat.base.record import NamedTuple
 from doctor.commands.dockerfile.context import Copied, moved
-from doctor.commands.dockerfile.locked import LockUse, environment_of, installs_nothing, lock_use, project_use
+from doctor.commands.dockerfile.locked import (
+    LockUse,
+    environment_of,
+    exported_lock,
+    installs_nothing,
+    lock_use,
+    project_use,
+)
 from doctor.commands.dockerfile.pins import Pins, locked, made_environments, python_packages, system_packages
 from doctor.commands.dockerfile.requirements import (
     Environment,
@@ -62,6 +69,11 @@ _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
 # What gives NVIDIA's package source its new key, or takes the source away.
 _NEW_KEY = re.compile(r"3bf863cc|cuda-keyring|rm .*sources\.list\.d|sed .*sources\.list\.d|mv .*sources\.list\.d")
+# What lets pip install into the system's Python, or makes it the pip of another one.
+_FREES_PIP = re.compile(
+    r"EXTERNALLY-MANAGED|break-system-packages (?:true|1|yes)|PIP_BREAK_SYSTEM_PACKAGES|get-pip|pip\.conf"
+    r"|\b(?:conda|mamba|micromamba|pyenv)\b.*\b(?:activate|shell|global)\b|activate\b|(?:ln|alternatives)\b.*python3\.\d"
+)
 _COPIED = ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped", "apt_updates")
 _FROZEN = frozenset({"--frozen", "--locked", "--frozen-lockfile", "--deploy", "--ignore-pipfile"})
 _SHOWN_CHARS = 120
@@ -126,6 +138,7 @@ class Ran:
         self.pythons: set[str] = set()  # "3.11" of each Python that the system's packages bring, "" for its own
         self.unjudged: list[DockerfileLine] = []  # that may install a framework, and do not say which
         self.piped: list[DockerfileLine] = []  # addresses whose script a shell runs
+        self.exported: dict[str, LockUse] = {}  # requirements files that lines write of a lock file, by their path
         self.pips: list[DockerfilePip] = []
         self.apt_updates: list[DockerfileLine] = []
         self.targets: list[DockerfileTargets] = []
@@ -154,6 +167,7 @@ class Ran:
         ):
             setattr(made, name, list(getattr(self, name)))
         made.has_new_key, made.frees_pip, made.has_new_pip = self.has_new_key, self.frees_pip, self.has_new_pip
+        made.exported = dict(self.exported)
         made.python_lines, made.moves_pip = dict(self.python_lines), self.moves_pip
         made.apk, made.pythons, made.venvs = set(self.apk), set(self.pythons), set(self.venvs)
         return made  # without what was compiled and asked for, which stands in its own stage
@@ -190,6 +204,8 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
         targets_of(call, known, ran, source)
         _installs(call, known, ran, source, there)
         _written(call, ran, source, there)
+        if (written := exported_lock(call, there, known)) and not call.may_not_run:
+            ran.exported[written[0]] = written[1]
         there.workdir = moved(call, there.workdir)
         if not call.may_not_run and not call.may_fail:
             _compiles(call, ran, source)
@@ -236,7 +252,11 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
         return
     listed = Listed(specs=given)
     for word in pins.files:
-        listed = listed.joined(_listed(word, there, known))
+        if use := ran.exported.get(there.at(word.text)):
+            at = source(word.at)
+            ran.pinned.append(Pinned("", None, pins.environment, tool=pins.tool, source=at, tags=("",), lock=use))
+        else:
+            listed = listed.joined(_listed(word, there, known))
     for word in pins.constraints:
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
@@ -247,10 +267,10 @@ def _of_system(call: Call, ran: Ran, source: Source) -> None:
     """What decides whether apt and the pip of the system work later on."""
     text = " ".join(one.text for one in call.words)
     ran.has_new_key = ran.has_new_key or bool(_NEW_KEY.search(text))
-    ran.frees_pip = ran.frees_pip or "EXTERNALLY-MANAGED" in text or "break-system-packages true" in text
+    ran.frees_pip = ran.frees_pip or bool(_FREES_PIP.search(text))
     ran.moves_pip = ran.moves_pip or "get-pip" in text or call.program in {"update-alternatives", "ln", "ensurepip"}
     is_update = call.program in {"apt-get", "apt"} and any(one.text == "update" for one in call.words)
-    if is_update and not ran.has_new_key and not call.may_fail and not call.may_not_run:
+    if is_update and not ran.has_new_key and call.sign in {"&&", ""} and not call.may_not_run:
         ran.apt_updates.append(DockerfileLine("apt-get update", source(call.words[0].at)))
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
-from compat.build import release_key
+from compat.build import covers, default_build, release_key
 from compat.matrix import Matrix, Uncovered
 from compat.row import FrameworkRow
 from compat.specifier import first_release
@@ -18,7 +18,7 @@ from doctor.commands.dockerfile.requirements import Line, name_of
 from doctor.commands.what_if.document import OF_BUILD, Answer, Broken, WhatIfDocument
 from doctor.commands.what_if.request import Command, command_of
 from doctor.commands.what_if.resolve import Change, Resolved, by_dry_run, by_rows
-from doctor.diagnose import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN
+from doctor.diagnose import EXIT_BAD, EXIT_FINE, EXIT_UNKNOWN, simulation_of
 from doctor.host import BadRequest, Host, HostError
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
@@ -27,9 +27,7 @@ from doctor.model.finding import Answer as RuleAnswer
 from doctor.model.finding import Report, Severity
 from doctor.output.document import TextStyle
 from doctor.output.write import deliver, format_for
-from doctor.prescribe.remedy_verifier import RemedyVerifier
 from doctor.rules.shared.builds import platform_of
-from doctor.rules.shared.engine import load_rules
 from installers.effect import DistributionsInstalled, DistributionsRemoved, DriverInstalled, Effect, Restarted
 
 _READ_AT_MOST, _TRIED_AT_MOST = 120, 16  # candidates that are resolved, and that the rules are asked about
@@ -74,7 +72,7 @@ class _Simulation:
     def __init__(self, command: Command, report: Report, host: Host, matrix: Matrix) -> None:
         self._command, self._report, self._host, self._matrix = command, report, host, matrix
         self._facts: Facts = report.facts
-        self._verifier = RemedyVerifier(report.facts, report.answers, matrix, load_rules(), host)
+        self._verifier = simulation_of(report, matrix, host)
         found = value_or(report.facts.environments, ())
         with_frameworks = (one for one in found if value_or(one.frameworks, ()))
         self._environment: Environment | None = next(with_frameworks, found[0] if found else None)
@@ -94,10 +92,33 @@ class _Simulation:
         if resolved.refused:
             broken = Broken("", Severity.ERROR.value, f"the installer refuses: {resolved.refused}")
             return Answer(self._command.text, environment.prefix, breaks=(broken,))
+        missing = () if online else tuple(self._without_wheel(resolved.changes, environment))
+        if missing:
+            return Answer(
+                self._command.text, environment.prefix, breaks=missing, instead=self._instead(environment, resolved)
+            )
         effects = self._effects(resolved.changes, environment)
         made = self._compared(effects, resolved.changes, environment.prefix)._replace(unknown=resolved.unknown)
         instead = self._instead(environment, resolved) if made.breaks else ""
         return made._replace(instead=instead, by="dry run" if online else "rows")
+
+    def _without_wheel(self, changes: tuple[Change, ...], environment: Environment) -> Iterator[Broken]:
+        """Releases that no wheel serves here: the installer stops."""
+        platform, python = platform_of(self._facts), _python_of(environment)
+        for one in changes:
+            public, _, build = one.after.partition("+")
+            if not public or not self._matrix.has(one.name):
+                continue
+            rows = [row for row in self._matrix.rows(one.name, "builds") if covers(row, public)]
+            rows = [row for row in rows if row.build == build or not build]
+            here = [row for row in rows if platform.os_family in row.os and platform.arch in row.arch]
+            if rows and not here:
+                why = f"{one.name} {public} has no wheel for {platform.os_family} {platform.arch}"
+                yield Broken("framework-not-published", "error", why)
+            elif here and python and all(row.python is not None and python not in row.python for row in here):
+                yield Broken(
+                    "python-version-no-wheel", "error", f"{one.name} {public} has no wheel for Python {python}"
+                )
 
     def _by_installer(self, environment: Environment) -> Resolved:
         if not self._host.is_live or self._command.tool == "conda":
@@ -200,7 +221,7 @@ class _Simulation:
     def _candidates(self, package: str) -> list[tuple[str, str]]:
         """Releases of a package for this platform, the newest first; with builds where it has several."""
         platform = platform_of(self._facts)
-        python = ".".join(value_or(self._environment.python, "").split(".")[:2]) if self._environment else ""
+        python = _python_of(self._environment) if self._environment else ""
         rows: tuple[FrameworkRow, ...] = self._matrix.rows(package, "builds")
         found = {
             (first_release(row.versions), row.build if traits_of(package).tagged else "")
@@ -215,10 +236,18 @@ class _Simulation:
         """The command to type instead."""
         tool = "uv pip" if self._command.tool == "uv" else self._command.tool
         start = f"{tool} install {package}=={version}"
+        served = default_build(package, version, *platform_of(self._facts), self._matrix)
+        if served and served.build == build:
+            return start
         try:
             return f"{start} --index-url {self._matrix.wheel_index(package, build, version).url}" if build else start
         except Uncovered:
             return start
+
+
+def _python_of(environment: Environment) -> str:
+    """Return its Python, "3.12"; "" if unknown."""
+    return ".".join(value_or(environment.python, "").split(".")[:2])
 
 
 def _broken(answer: RuleAnswer) -> Broken:

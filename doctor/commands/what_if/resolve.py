@@ -73,7 +73,7 @@ def by_rows(command: Command, environment: Environment, facts: Facts, matrix: Ma
             )
         )
     after = {**places.others.get("", {}), **places.held.get("", {})}
-    changes = [_change(name, one, before) for name, one in after.items() if _version(one) != before.get(name)]
+    changes = [_change(name, one, before) for name, one in after.items() if one.version != before.get(name)]
     changes += [Change(name, before[name], "") for name in command.removed if name in before]
     unknown = [f"the release of {line.what.removeprefix('installs ')}" for line in places.unjudged]
     unknown += _newest_unknown(command, before, after)
@@ -120,12 +120,8 @@ def _seeded(places: Places, environment: Environment) -> dict[str, str]:
     return before
 
 
-def _version(one: Held) -> str:
-    return one.version
-
-
 def _change(name: str, one: Held, before: dict[str, str]) -> Change:
-    return Change(name, before.get(name, ""), one.version, one.brought_by, one.spec.extras)
+    return Change(name, before.get(name, ""), one.version, because=one.brought_by, extras=one.spec.extras)
 
 
 def _newest_unknown(command: Command, before: dict[str, str], after: dict[str, Held]) -> Iterator[str]:

@@ -59,6 +59,8 @@ def refuse_other_shape(value: object, shape: Any, file: str, name: str = "the fi
     wanted = shape if isinstance(shape, type) else type(shape)
     if not isinstance(value, wanted):
         raise LockError(f"{file}: {name} is no {_SPOKEN[wanted]}")
+    if isinstance(shape, type):
+        return
     if isinstance(value, list):
         for one in value:
             refuse_other_shape(one, shape[0], file, f"an entry of {name}")

@@ -67,11 +67,11 @@ def admitted_python(document: object) -> str:
     metadata, pipenv = said.get("metadata", {}), said.get("_meta", {}).get("requires", {})
     asked = said.get("requires-python") or metadata.get("python-versions") or metadata.get("requires_python")
     asked = asked or pipenv.get("python_version") or ""
-    return next((one for one in _PYTHONS if any(_admits(each, one) for each in asked.split("||"))), _PYTHONS[0])
+    return next((one for one in _PYTHONS if any(admits(each, one) for each in asked.split("||"))), _PYTHONS[0])
 
 
-def _admits(asked: str, python: str) -> bool:
-    """Whether a specifier does, also one of poetry's: "3.12.*", "~3.10", "^3.9"."""
+def admits(asked: str, python: str) -> bool:
+    """Return whether a specifier admits a Python, also one of poetry's: "3.12.*", "~3.10", "^3.9"."""
     clauses = [re.sub(r"^=?(?=\d)", "==", one) for one in asked.replace(" ", "").split(",")]
     clauses = [re.sub(r"^(?:~(?!=)|==)(\d+\.\d+)(?:\.[\d*]+)*$", r"==\1.*", one) for one in clauses]
     specifier = ",".join(f">={one[1:]},<4" if one.startswith("^3") else one for one in clauses)

@@ -47,6 +47,9 @@ KINDS = {
     "torchaudio that takes torch out": (
         "framework-replaced", f"{PYTHON}{PIP} torch==2.9.1\n{PIP} torchaudio==2.6.0\n", 3,
         f"{PYTHON}{PIP} torch==2.9.1\n{PIP} torchaudio==2.9.1\n"),
+    "two CUDA majors in one environment": (
+        "wheel-files-overwritten", f"{PYTHON}{PIP} 'jax[cuda12]==0.6.0'\n{PIP} torch==2.6.0 -i {WHL}/cu118\n", 3,
+        f"{PYTHON}{PIP} 'jax[cuda12]==0.6.0'\n{PIP} torch==2.6.0 -i {WHL}/cu124\n"),
     "a CUDA that does not exist": (
         "base-image-unknown", "FROM nvidia/cuda:99.4.1-runtime-ubuntu22.04\n", 1, RUNTIME),
     "a release that never was": ("base-image-unknown", "FROM nvidia/cuda:12.4.7-runtime-ubuntu22.04\n", 1, RUNTIME),

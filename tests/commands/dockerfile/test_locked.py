@@ -133,6 +133,8 @@ def brought(folder: Path, text: str, files: dict[str, str]) -> dict[str, str]:
         (UV, "uv sync --no-dev --no-install-package torch", {}),
         (UV, "uv run --no-sync python -c x", {}),
         (UV, "uv sync --no-dev && uv pip install torch==2.9.1", {"torch 2.9.1+cu128": "Dockerfile:4"}),
+        (UV, "uv export --frozen --no-dev -o r.txt && uv pip install -r r.txt", {"torch 2.6.0+cu124": "uv.lock:27"}),
+        (UV, "uv export --no-dev > r.txt && pip install -r r.txt", {"torch 2.6.0+cu124": "uv.lock:27"}),
         (ALONE, "uv sync --no-dev", {"torch 2.7.1+cu128": "pyproject.toml:4"}),
         (ALONE, "uv sync --no-default-groups --extra every",
          {"torch 2.7.1+cu128": "pyproject.toml:4", "onnxruntime-gpu 1.22.0": "pyproject.toml:6"}),
@@ -244,3 +246,11 @@ def test_files_that_lines_write_are_read(text: str, line: int, tmp_path: Path) -
 )
 def test_files_that_are_not_known_whole_are_listed(text: str, tmp_path: Path) -> None:
     assert exit_status(report(tmp_path, APP + text), Severity.ERROR) == 4
+
+
+def test_an_exported_lock_is_read_in_another_stage(tmp_path: Path) -> None:
+    export = "RUN poetry export -f requirements.txt --output /tmp/r.txt --without-hashes\n"
+    first = f"FROM python:3.12 AS b\nWORKDIR /tmp\nCOPY . .\n{export}"
+    files = {"pyproject.toml": POETRY_PROJECT, "poetry.lock": POETRY}
+    text = f"{first}FROM python:3.12\nWORKDIR /app\nCOPY --from=b /tmp/r.txt ./\nRUN pip install -r r.txt\n"
+    assert brought(tmp_path, text, files) == {"torch 2.6.0+cu124": "poetry.lock:2"}

@@ -87,6 +87,7 @@ BREAKS = [
     ("empty", BLACKWELL, f"pip install torch --index-url {WHL}/cu124", "gpu-too-new-for-cuda"),
     ("empty", PASCAL, "pip install torch==2.9.1", "gpu-too-old-dropped"),
     ("empty", ADA, "pip install vllm", "driver-too-old-for-runtime"),
+    ("empty", ADA, "pip install torch==1.13.1", "python-version-no-wheel"),
     ("empty", ADA, "pip install cupy-cuda13x==13.6.0", "driver-too-old-for-runtime"),
 ]
 HARMLESS = [
@@ -213,3 +214,55 @@ def test_commands(command: str, tool: str, specs: list[str], tmp_path: Path) -> 
 def test_other_commands_are_refused(command: str) -> None:
     with pytest.raises(BadRequest):
         command_of(command, {})
+
+
+PIP = """#!/bin/sh
+case "$*" in
+  *nowhere*) echo "ERROR: No matching distribution found for nowhere" >&2; exit 1 ;;
+  *"-m pip install --dry-run"*"--report -"*) cat "$(dirname "$0")/report" ;;
+  *) echo "unexpected: $*" >&2; exit 9 ;;
+esac
+"""
+
+
+def environment_with_pip(folder: Path, *found: tuple[str, str]) -> Path:
+    """An environment whose Python answers as pip's dry run does."""
+    prefix = folder / "venv"
+    (prefix / "lib/python3.12/site-packages").mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    (prefix / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.12.4\n")
+    (prefix / "bin/python").write_text(PIP)
+    (prefix / "bin/python").chmod(0o755)
+    install = [{"metadata": {"name": name, "version": version}} for name, version in found]
+    (prefix / "bin/report").write_text(json.dumps({"version": "1", "install": install}))
+    return prefix
+
+
+@pytest.mark.parametrize(
+    ("command", "found", "answer"),
+    [
+        ("pip install vllm", (("vllm", "0.33.0"), ("torch", "2.14.0"), ("nvidia-cudnn-cu13", "9.24.0.43")), "breaks"),
+        ("pip install requests", (("requests", "2.32.0"), ("idna", "3.10")), "harmless"),
+        ("pip install nowhere", (), "breaks"),
+    ],
+)
+def test_the_installer_itself_is_asked(
+    command: str,
+    found: tuple[tuple[str, str], ...],
+    answer: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    prefix = environment_with_pip(tmp_path, *found)
+    given = ["--python", str(prefix), "--assume-gpu", "RTX 4090", "--assume-driver", "550.54.14", "--online", "--json"]
+    execute(["what-if", command, *given])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["answer"], told["unknown"]) == (answer, [])
+    assert [(one["name"], one["after"]) for one in told["changes"] if one["required_by"] == ""] == [*found]
+    if command.endswith("nowhere"):
+        assert "No matching distribution found for nowhere" in told["breaks"][0]["summary"]
+
+
+def test_a_root_has_no_dry_run(roots: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["what-if", "pip install vllm", "--root", roots["empty"], "--python", VENV, "--online"]) == 2
+    assert "neither a root nor conda has a dry run" in capsys.readouterr().err
