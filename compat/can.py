@@ -139,14 +139,14 @@ def _together(
     is_alone = len(answers) == 1 and any(map(_has_code, answers))
     hosts = _hosts(specs, answers, matrix) if where.wants_gpu else ()
     frameworks = {spec.name for spec in specs} - {"cuda", "cudnn"}
-    if len(frameworks) + len(hosts) < 2 or any(one.verdict == NO for one in answers):  # noqa: PLR2004
+    if len(frameworks) + len(hosts) < 2 or any(one.verdict == NO for one in answers):
         return None
     from compat.can_together import Joint, apart, together  # late: the solver is only for several frameworks
 
     if any(one.verdict == UNKNOWN for one in answers):
         pins = apart(tuple(tuple(one.build for one in answer.usable if one.build) for answer in answers))
         if pins or not hosts:
-            return Joint(pins) if pins else None
+            return Joint(pins, (), {}) if pins else None
     rows = tuple(one.best.build for one in answers if one.best and one.best.build)
     joint = together(specs, rows, where._replace(as_written=len(frameworks) > 1), matrix)
     if joint is None or joint.reason.kind == BAD:

@@ -1,7 +1,7 @@
 """Proposals of `matrix solve`, drawn at random, resolved by the real uv, and installed and imported without a GPU.
 
-`python -m tests.compat.proposals --count 100` draws questions until so many have a set, and prints the sets that uv does
-not take from the user's own package index, each with what uv says. `--imports 30` then installs so many of them, of
+`python -m tests.compat.proposals --count 100` draws questions until so many have a set. It prints the sets that uv does
+does not take from the user's own package index, each with what uv says. `--imports 30` then installs so many of them, of
 different families, for Linux on this machine's Pythons, and prints those that fail when they are imported. Wheels of
 CUDA's libraries are left out where a package is imported without them.
 """
@@ -24,7 +24,6 @@ from typing import NamedTuple
 from compat.base.errors import GpudoctorError
 from compat.load import is_framework, products
 from compat.matrix import Matrix
-from compat.solve.search import Solution
 from compat.spec import parse_spec
 from compat.target import TargetMachine
 from compat.traits import module_of, traits_of
