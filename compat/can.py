@@ -14,6 +14,7 @@ from compat.build import (
     gpu_packages,
     is_cuda_row,
     is_default_build,
+    is_pre_release,
     name_of,
     release_key,
     required_frameworks,
@@ -249,7 +250,9 @@ def rows_of(spec: Spec, where: TargetMachine, matrix: Matrix) -> tuple[Framework
 def _meant_of(package: str, spec: Spec, matrix: Matrix) -> tuple[FrameworkRow, ...]:
     """One row stands for the CPU builds of all releases: it alone does not say that there is such a release."""
     every: tuple[FrameworkRow, ...] = matrix.rows(package, "builds") if matrix.has(package) else ()
-    released = _without_posts(spec, tuple(row for row in every if _is_meant(row, spec._replace(build=""))))
+    named = tuple(row for row in every if _is_meant(row, spec._replace(build="")))
+    final = tuple(row for row in named if is_pre_release(spec.versions) or not is_pre_release(row.versions))
+    released = _without_posts(spec, final or named)
     alone = all(row.cuda == "" for row in released) and any(is_cuda_row(row) for row in every)
     meant = tuple(row for row in released if not spec.build or row.build == spec.build)
     return tuple(row for row in meant if row.versions.startswith("==")) if alone else meant

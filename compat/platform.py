@@ -112,7 +112,7 @@ def unpublished(row: FrameworkRow, matrix: Matrix) -> str:
     """Return how people get a build that a plain `pip install` does not bring; "" for every other."""
     rows: tuple[UnpublishedRow, ...] = _rows(matrix, "package", "unpublished")
     found = (one for one in rows if one.package == row.package and overlap((one.versions, row.versions)) != NO)
-    return next((one.instead for one in found), "")
+    return next((one.instead.replace("{requirement}", f"'{row.package}{row.versions}'") for one in found), "")
 
 
 @lru_cache(maxsize=8)

@@ -1,9 +1,9 @@
 """Proposals of `matrix solve`, drawn at random, resolved by the real uv, and installed and imported without a GPU.
 
-`python -m tests.compat.proposals --count 100` draws questions until so many have a set. It prints the sets that uv does
-does not take from the user's own package index, each with what uv says. `--imports 30` then installs so many of them, of
-different families, for Linux on this machine's Pythons, and prints those that fail when they are imported. Wheels of
-CUDA's libraries are left out where a package is imported without them.
+`python -m tests.compat.proposals --count 100` draws questions until so many have a set, and prints the sets that uv
+does not take from the user's own package index, each with what uv says. `--imports 30` then installs so many of them,
+of different families, for Linux on this machine's Pythons, and prints those that fail when they are imported. Wheels
+of CUDA's libraries are left out where a package is imported without them.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ class Proposal(NamedTuple):
     requirements: tuple[str, ...]
     python: str
     names: tuple[str, ...]  # the distributions that were chosen
+    is_whole: bool  # nothing that it opens when it is imported is the system's
 
     @property
     def text(self) -> str:
@@ -92,8 +93,10 @@ def draw(seed: int) -> Proposal | None:
     wanted = requirements_of(found.solution)
     if any("+" in one for one in wanted):
         return None  # from an index of its maker's
-    chosen = tuple(one.row.package for one in found.solution.chosen)
-    return Proposal(seed, specs, card, place.circumstances, wanted, found.solution.python, chosen)
+    rows = tuple(one.row for one in found.solution.chosen)
+    is_whole = all(row.libraries != "system" or traits_of(row.package).opens != "import" for row in rows)
+    names = tuple(row.package for row in rows)
+    return Proposal(seed, specs, card, place.circumstances, wanted, found.solution.python, names, is_whole)
 
 
 def proposals(count: int, first: int) -> Iterator[Proposal]:
@@ -126,8 +129,9 @@ def resolved(one: Proposal) -> str:
 def importable(found: list[Proposal]) -> Iterator[Proposal]:
     """Those for this platform whose Python is here, a package that no other one has first."""
     seen: Counter[str] = Counter()
+    whole = [one for one in found if one.is_whole]
     here = [
-        one for one in found if (one.where.os_family, one.where.arch) == ("linux", "x86_64") and _python(one.python)
+        one for one in whole if (one.where.os_family, one.where.arch) == ("linux", "x86_64") and _python(one.python)
     ]
     while here:
         best = min(here, key=lambda one: min(seen[name] for name in one.names))
