@@ -51,6 +51,14 @@ _PLATFORM_TAGS = {
     ("windows", "x86_64"): "x86_64-pc-windows-msvc",
 }
 _NEEDS_LIBRARIES = ("torch", "vllm", "xformers", "paddlepaddle", "paddlepaddle-gpu", "cudf", "mxnet")  # to be imported
+_WITHOUT_SYSTEM = (
+    "ctranslate2",
+    "cupy-cuda12x",
+    "cupy-cuda13x",
+    "numba",
+    "tensorflow",
+    "tensorflow-gpu",
+)  # import, too
 _BUILT_AT_MOST = 12
 _MODULES = {"flashinfer-python": "flashinfer", "dm-haiku": "haiku", "jax-plugin": "jax", "optimum": "optimum"}
 
@@ -65,7 +73,7 @@ class Proposal(NamedTuple):
     requirements: tuple[str, ...]
     python: str
     names: tuple[str, ...]  # the distributions that were chosen
-    is_whole: bool  # nothing that it opens when it is imported is the system's
+    is_whole: bool  # it is imported without a CUDA of the system
 
     @property
     def text(self) -> str:
@@ -94,9 +102,9 @@ def draw(seed: int) -> Proposal | None:
     if any("+" in one for one in wanted):
         return None  # from an index of its maker's
     rows = tuple(one.row for one in found.solution.chosen)
-    is_whole = all(row.libraries != "system" or traits_of(row.package).opens != "import" for row in rows)
-    names = tuple(row.package for row in rows)
-    return Proposal(seed, specs, card, place.circumstances, wanted, found.solution.python, names, is_whole)
+    is_whole = all(row.libraries != "system" or row.package in _WITHOUT_SYSTEM for row in rows)
+    packages = tuple(row.package for row in rows)
+    return Proposal(seed, specs, card, place.circumstances, wanted, found.solution.python, packages, is_whole)
 
 
 def proposals(count: int, first: int) -> Iterator[Proposal]:
@@ -193,16 +201,18 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--imports", type=int, default=0)
+    parser.add_argument("--unresolved", action="store_true", help="import without asking uv of every set first")
     parser.add_argument("--without", default="", help="distributions of which no set is installed, with commas")
     asked = parser.parse_args()
     drawn = list(proposals(asked.count, asked.seed))
     with ThreadPoolExecutor(4) as pool:  # they wait for the index
-        said = list(pool.map(resolved, drawn))
+        said = [""] * len(drawn) if asked.unresolved else list(pool.map(resolved, drawn))
     for one, against in zip(drawn, said, strict=True):
         if against:
             print(f"not resolved {one.text}\n    {against}", flush=True)
     good = [one for one, against in zip(drawn, said, strict=True) if not against]
-    print(f"{len(good)} of {len(drawn)} resolved", flush=True)
+    if not asked.unresolved:
+        print(f"{len(good)} of {len(drawn)} resolved", flush=True)
     left_out = set(filter(None, asked.without.split(",")))
     chosen = [one for one in importable(good) if not left_out & set(one.names)][: asked.imports]
     failed = 0
