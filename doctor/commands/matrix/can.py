@@ -309,7 +309,8 @@ def _write_cases(page: Page, reply: Reply, cards: tuple[GpuCard, ...], where: Ta
         if case.together:
             page.gap()
             specs = " and ".join(answer.spec for answer in case.answers)
-            page.paragraph(f"{verdict_of((case.together,))}: {specs} in one environment", hang=2)
+            what = "in one environment" if len(case.answers) > 1 else "with what it requires"
+            page.paragraph(f"{verdict_of((case.together,))}: {specs} {what}", hang=2)
             _write_reason(page, case.together)
             if case.together.kind == OK:
                 frameworks = [one.spec for one in case.answers if parse_spec(one.spec).name not in {"cuda", "cudnn"}]
@@ -324,7 +325,7 @@ def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachin
     left = MOST_REASONS
     if answer.best:
         page.paragraph(f"  {answer.best.name}: {answer.best.verdict}", colour="bold")
-        if answer.verdict == YES and len(case.answers) == 1:
+        if answer.verdict == YES and len(case.answers) == 1 and not case.together:  # which `solve` installs whole
             _write_command(page, answer, answer.best, where._replace(capabilities=case.chips), matrix)
         shown = _bearing(answer.best)
         for reason in shown:
@@ -344,12 +345,14 @@ def _bearing(best: BuildVerdict) -> list[Reason]:
 
 def _write_command(page: Page, answer: CanAnswer, best: BuildVerdict, where: TargetMachine, matrix: Matrix) -> None:
     """What installs the build, if it is recorded who serves it."""
+    from compat.solve.candidates import candidate_of
     from compat.solve.conflicts import from_system  # late, as all here: only an answer in text has commands
     from doctor.commands.matrix.solve_answer import install_command
 
     if best.build:
         page.verbatim("\n".join(install_command(parse_spec(answer.spec), best.build, where, matrix)), indent=4)
-        if instead := unpublished(best.build, matrix):
+        versions = candidate_of(parse_spec(answer.spec), best.build, matrix).versions
+        if instead := unpublished(best.build, matrix, versions):
             page.paragraph(f"    {instead}", hang=6)
         if best.build.libraries == "system" and best.build.cuda and not where.cuda:
             page.paragraph(f"    {from_system(best.build)}", hang=6)
