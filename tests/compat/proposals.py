@@ -50,7 +50,17 @@ _PLATFORM_TAGS = {
     ("linux", "sbsa"): "aarch64-manylinux_2_40",
     ("windows", "x86_64"): "x86_64-pc-windows-msvc",
 }
-_NEEDS_LIBRARIES = ("torch", "vllm", "xformers", "paddlepaddle", "paddlepaddle-gpu", "cudf", "mxnet")  # to be imported
+_NEEDS_LIBRARIES = (
+    "faiss-gpu",
+    "faiss-gpu-cu12",
+    "torch",
+    "vllm",
+    "xformers",
+    "paddlepaddle",
+    "paddlepaddle-gpu",
+    "cudf",
+    "mxnet",
+)  # to be imported
 _WITHOUT_SYSTEM = (
     "ctranslate2",
     "cupy-cuda12x",
