@@ -180,6 +180,11 @@ def host_of(row: FrameworkRow, matrix: Matrix) -> str:
     return traits_of(row.package).runs_on or _first_with_gpu_code(needed, matrix)
 
 
+def is_pre_release(specifier: str) -> bool:
+    """Return whether a specifier names a pre-release, which nobody takes who does not name one (PEP 440)."""
+    return re.search(r"\d(a|b|rc|\.dev)\d", specifier) is not None
+
+
 def required_frameworks(row: FrameworkRow, matrix: Matrix) -> dict[str, str]:
     """Return the packages that must stand beside a build and bring CUDA, so that their build matters, with their pins.
 

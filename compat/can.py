@@ -14,6 +14,7 @@ from compat.build import (
     gpu_packages,
     is_cuda_row,
     is_default_build,
+    is_pre_release,
     name_of,
     release_key,
     required_frameworks,
@@ -139,14 +140,14 @@ def _together(
     is_alone = len(answers) == 1 and any(map(_has_code, answers))
     hosts = _hosts(specs, answers, matrix) if where.wants_gpu else ()
     frameworks = {spec.name for spec in specs} - {"cuda", "cudnn"}
-    if len(frameworks) + len(hosts) < 2 or any(one.verdict == NO for one in answers):  # noqa: PLR2004
+    if len(frameworks) + len(hosts) < 2 or any(one.verdict == NO for one in answers):
         return None
     from compat.can_together import Joint, apart, together  # late: the solver is only for several frameworks
 
     if any(one.verdict == UNKNOWN for one in answers):
         pins = apart(tuple(tuple(one.build for one in answer.usable if one.build) for answer in answers))
         if pins or not hosts:
-            return Joint(pins) if pins else None
+            return Joint(pins, (), {}) if pins else None
     rows = tuple(one.best.build for one in answers if one.best and one.best.build)
     joint = together(specs, rows, where._replace(as_written=len(frameworks) > 1), matrix)
     if joint is None or joint.reason.kind == BAD:
@@ -249,7 +250,9 @@ def rows_of(spec: Spec, where: TargetMachine, matrix: Matrix) -> tuple[Framework
 def _meant_of(package: str, spec: Spec, matrix: Matrix) -> tuple[FrameworkRow, ...]:
     """One row stands for the CPU builds of all releases: it alone does not say that there is such a release."""
     every: tuple[FrameworkRow, ...] = matrix.rows(package, "builds") if matrix.has(package) else ()
-    released = _without_posts(spec, tuple(row for row in every if _is_meant(row, spec._replace(build=""))))
+    named = tuple(row for row in every if _is_meant(row, spec._replace(build="")))
+    final = tuple(row for row in named if is_pre_release(spec.versions) or not is_pre_release(row.versions))
+    released = _without_posts(spec, final or named)
     alone = all(row.cuda == "" for row in released) and any(is_cuda_row(row) for row in every)
     meant = tuple(row for row in released if not spec.build or row.build == spec.build)
     return tuple(row for row in meant if row.versions.startswith("==")) if alone else meant

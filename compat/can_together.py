@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 
 from compat.base.record import NamedTuple
 from compat.build import host_of, is_cuda_row, name_of
@@ -20,8 +21,8 @@ class Joint(NamedTuple):
     """What the solver says of packages in one environment."""
 
     reason: Reason
-    chosen: tuple[FrameworkRow, ...] = ()  # of a set that is known to work
-    against: dict[str, Reason] = {}  # by the label of a build that was passed over
+    chosen: tuple[FrameworkRow, ...]  # of a set that is known to work
+    against: Mapping[str, Reason]  # by the label of a build that was passed over
 
 
 def together(
@@ -33,7 +34,7 @@ def together(
     """
     asked = tuple(spec for spec in specs if spec.name not in {"cuda", "cudnn"})
     if any(_is_for_the_cpu(row, matrix) for row in rows):
-        return next(map(Joint, _apart(rows)), None)
+        return next((Joint(one, (), {}) for one in _apart(rows)), None)
     try:
         problem = Problem(asked, where, matrix)
         found = solve(problem)

@@ -108,11 +108,15 @@ def absent(package: str, specifier: str, where: TargetMachine, matrix: Matrix) -
     return min(found, key=lambda row: (row.gpu_only, not row.package), default=None)  # what says most comes first
 
 
-def unpublished(row: FrameworkRow, matrix: Matrix) -> str:
-    """Return how people get a build that a plain `pip install` does not bring; "" for every other."""
+def unpublished(row: FrameworkRow, matrix: Matrix, versions: str = "") -> str:
+    """Return how people get a build that a plain `pip install` does not bring; "" for every other.
+
+    `versions` are the releases that were asked for; "" for all of the row.
+    """
+    requirement = f"'{row.package}{versions or row.versions}'"
     rows: tuple[UnpublishedRow, ...] = _rows(matrix, "package", "unpublished")
     found = (one for one in rows if one.package == row.package and overlap((one.versions, row.versions)) != NO)
-    return next((one.instead for one in found), "")
+    return next((one.instead.replace("{requirement}", requirement) for one in found), "")
 
 
 @lru_cache(maxsize=8)

@@ -67,7 +67,7 @@ class UnpublishedRow(NamedTuple):
     id: str
     package: str
     versions: str  # PEP 440 specifier; "" is every release
-    instead: str  # how people get it: "CNTK for GPUs is the package cntk-gpu"
+    instead: str  # how people get it: "CNTK for GPUs is the package cntk-gpu"; {requirement} is "'flash-attn==2.*'"
     source: str
     read_on: str
     confidence: str

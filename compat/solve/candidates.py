@@ -8,7 +8,15 @@ from functools import lru_cache
 
 from compat.abi import PYTHON, abi_limits, distribution_limits
 from compat.base.record import NamedTuple
-from compat.build import gpu_packages, host_of, is_cuda_row, oldest_cuda, release_key, required_frameworks
+from compat.build import (
+    gpu_packages,
+    host_of,
+    is_cuda_row,
+    is_pre_release,
+    oldest_cuda,
+    release_key,
+    required_frameworks,
+)
 from compat.fit import Fit, fit
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered, accepts
@@ -23,7 +31,6 @@ from compat.version import CudaVersion
 
 _ENDLESS = 10**9
 _OF_CUDA = ("nvidia-", "cuda-toolkit", "tensorrt")  # how distributions of CUDA's libraries are named
-_PRE_RELEASE = re.compile(r"\d(a|b|rc|\.dev)\d")
 Key = tuple[tuple[int, ...], int]
 
 
@@ -288,7 +295,7 @@ def _unpublished(asked: Spec, row: FrameworkRow) -> tuple[Reason, ...]:
     if row.confidence == "low":
         what = f"is not certain to exist{': ' if row.note else ''}{row.note}"
         return (Reason(BAD, what, name, row.source, is_expected=True),)
-    if _PRE_RELEASE.search(row.versions) and not _PRE_RELEASE.search(asked.versions):
+    if is_pre_release(row.versions) and not is_pre_release(asked.versions):
         return (Reason(BAD, "is a pre-release", name, row.source, is_expected=True),)
     return ()
 
@@ -330,7 +337,7 @@ def _all_numbers(clause: str) -> tuple[int, ...]:
 def _stage(clause: str) -> int:
     """Below 0 for a pre-release, above 0 for a post-release."""
     post = re.search(r"post(\d+)", clause)
-    return int(post[1]) + 1 if post else -1 if _PRE_RELEASE.search(clause) else 0
+    return int(post[1]) + 1 if post else -1 if is_pre_release(clause) else 0
 
 
 def pool(found: tuple[SolveCandidate, ...], *, sure: bool, own: bool) -> tuple[SolveCandidate, ...]:

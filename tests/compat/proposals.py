@@ -1,9 +1,9 @@
 """Proposals of `matrix solve`, drawn at random, resolved by the real uv, and installed and imported without a GPU.
 
-`python -m tests.compat.proposals --count 100` draws questions until so many have a set, and prints the sets that uv does
-not take from the user's own package index, each with what uv says. `--imports 30` then installs so many of them, of
-different families, for Linux on this machine's Pythons, and prints those that fail when they are imported. Wheels of
-CUDA's libraries are left out where a package is imported without them.
+`python -m tests.compat.proposals --count 100` draws questions until so many have a set, and prints the sets that uv
+does not take from the user's own package index, each with what uv says. `--imports 30` then installs so many of them,
+of different families, for Linux on this machine's Pythons, and prints those that fail when they are imported. Wheels
+of CUDA's libraries are left out where a package is imported without them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from typing import NamedTuple
 from compat.base.errors import GpudoctorError
 from compat.load import is_framework, products
 from compat.matrix import Matrix
-from compat.solve.search import Solution
 from compat.spec import parse_spec
 from compat.target import TargetMachine
 from compat.traits import module_of, traits_of
@@ -51,7 +50,25 @@ _PLATFORM_TAGS = {
     ("linux", "sbsa"): "aarch64-manylinux_2_40",
     ("windows", "x86_64"): "x86_64-pc-windows-msvc",
 }
-_NEEDS_LIBRARIES = ("torch", "vllm", "xformers", "paddlepaddle", "paddlepaddle-gpu", "cudf", "mxnet")  # to be imported
+_NEEDS_LIBRARIES = (
+    "faiss-gpu",
+    "faiss-gpu-cu12",
+    "torch",
+    "vllm",
+    "xformers",
+    "paddlepaddle",
+    "paddlepaddle-gpu",
+    "cudf",
+    "mxnet",
+)  # to be imported
+_WITHOUT_SYSTEM = (
+    "ctranslate2",
+    "cupy-cuda12x",
+    "cupy-cuda13x",
+    "numba",
+    "tensorflow",
+    "tensorflow-gpu",
+)  # import, too
 _BUILT_AT_MOST = 12
 _MODULES = {"flashinfer-python": "flashinfer", "dm-haiku": "haiku", "jax-plugin": "jax", "optimum": "optimum"}
 
@@ -66,6 +83,7 @@ class Proposal(NamedTuple):
     requirements: tuple[str, ...]
     python: str
     names: tuple[str, ...]  # the distributions that were chosen
+    is_whole: bool  # it is imported without a CUDA of the system
 
     @property
     def text(self) -> str:
@@ -93,8 +111,10 @@ def draw(seed: int) -> Proposal | None:
     wanted = requirements_of(found.solution)
     if any("+" in one for one in wanted):
         return None  # from an index of its maker's
-    chosen = tuple(one.row.package for one in found.solution.chosen)
-    return Proposal(seed, specs, card, place.circumstances, wanted, found.solution.python, chosen)
+    rows = tuple(one.row for one in found.solution.chosen)
+    is_whole = all(row.libraries != "system" or row.package in _WITHOUT_SYSTEM for row in rows)
+    packages = tuple(row.package for row in rows)
+    return Proposal(seed, specs, card, place.circumstances, wanted, found.solution.python, packages, is_whole)
 
 
 def proposals(count: int, first: int) -> Iterator[Proposal]:
@@ -127,8 +147,9 @@ def resolved(one: Proposal) -> str:
 def importable(found: list[Proposal]) -> Iterator[Proposal]:
     """Those for this platform whose Python is here, a package that no other one has first."""
     seen: Counter[str] = Counter()
+    whole = [one for one in found if one.is_whole]
     here = [
-        one for one in found if (one.where.os_family, one.where.arch) == ("linux", "x86_64") and _python(one.python)
+        one for one in whole if (one.where.os_family, one.where.arch) == ("linux", "x86_64") and _python(one.python)
     ]
     while here:
         best = min(here, key=lambda one: min(seen[name] for name in one.names))
@@ -190,16 +211,18 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--imports", type=int, default=0)
+    parser.add_argument("--unresolved", action="store_true", help="import without asking uv of every set first")
     parser.add_argument("--without", default="", help="distributions of which no set is installed, with commas")
     asked = parser.parse_args()
     drawn = list(proposals(asked.count, asked.seed))
     with ThreadPoolExecutor(4) as pool:  # they wait for the index
-        said = list(pool.map(resolved, drawn))
+        said = [""] * len(drawn) if asked.unresolved else list(pool.map(resolved, drawn))
     for one, against in zip(drawn, said, strict=True):
         if against:
             print(f"not resolved {one.text}\n    {against}", flush=True)
     good = [one for one, against in zip(drawn, said, strict=True) if not against]
-    print(f"{len(good)} of {len(drawn)} resolved", flush=True)
+    if not asked.unresolved:
+        print(f"{len(good)} of {len(drawn)} resolved", flush=True)
     left_out = set(filter(None, asked.without.split(",")))
     chosen = [one for one in importable(good) if not left_out & set(one.names)][: asked.imports]
     failed = 0

@@ -28,6 +28,9 @@ def refresh(
     manifests: Annotated[
         str, typer.Option("--manifests", metavar="PATH", help="NVIDIA's redistrib_*.json: a file or a directory.")
     ] = "",
+    channels: Annotated[
+        bool, typer.Option("--channels", help="Also read the makers' own indexes: torch's has one per CUDA version.")
+    ] = False,
     seconds: Annotated[float, seconds_option("1m", "Time limit for the whole run")] = 60.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written; write nothing.")] = False,
     style: Format = "text",

@@ -19,6 +19,7 @@ from compat.reason import BAD, NO, OK, UNKNOWN, YES, Reason, verdict_of
 from compat.spec import Spec, parse_spec, parse_specs
 from compat.spoken import architecture_of, system_of
 from compat.target import TargetMachine
+from doctor.commands.matrix.dates import OldRows, old_rows, old_rows_json, write_old_rows
 from doctor.commands.matrix.offers import offer_json, offer_sources, write_offers
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
@@ -82,7 +83,8 @@ def ask(asked: CanRequest, terminal: TextStyle) -> tuple[str, int]:
         lacking = _without_a_yes(specs, reply)
         chips = tuple(dict.fromkeys(chip for card in cards for chip in card.capabilities))
         served = offers(lacking, where._replace(capabilities=chips), matrix)
-        beyond = Beyond(not_judged, served, covered(lacking, matrix), sources=asked.sources)
+        old = old_rows(specs, reply.verdict, matrix)
+        beyond = Beyond(not_judged, served, covered(lacking, matrix), old, sources=asked.sources)
         document = CanDocument(reply, cards, where, matrix, beyond)
         verdict = document.verdict
     return deliver(document, chosen, asked.output, terminal), _STATUS[verdict]
@@ -94,6 +96,7 @@ class Beyond(NamedTuple):
     not_judged: tuple[NotJudged, ...] = ()
     offers: tuple[Offer, ...] = ()
     covered: tuple[str, ...] = ()  # the channels that the reply speaks of
+    old: tuple[OldRows, ...] = ()
     sources: bool = False  # print the rows, too
 
 
@@ -115,7 +118,7 @@ class CanDocument:
         matrix: Matrix,
         beyond: Beyond,
     ) -> None:
-        self.reply, self.not_judged, self.offers, self.covered, self._sources = reply, *beyond
+        self.reply, self.not_judged, self.offers, self.covered, self.old, self._sources = reply, *beyond
         self._cards, self._where, self._matrix = cards, where, matrix
 
     @property
@@ -128,7 +131,8 @@ class CanDocument:
         document = encoded(self.reply, self._cards, self._where, self._matrix)
         left_out = [{"name": one.name, "why": one.why} for one in self.not_judged]
         channels = list(map(offer_json, self.offers))
-        return {**document, "verdict": self.verdict, "not_judged": left_out, "channels": channels}
+        old = old_rows_json(self.old)
+        return {**document, "verdict": self.verdict, "not_judged": left_out, "channels": channels, "old_rows": old}
 
     def text(self, style: TextStyle) -> str:
         """Every case: the answer, its command, its reasons; and the rows if they are asked for."""
@@ -140,6 +144,7 @@ class CanDocument:
         if self.reply.verdict == UNKNOWN:
             page.gap()
             page.paragraph(f"To find out: {settles(self.reply)}", hang=2)
+        write_old_rows(page, self.old)
         if self._sources:
             _write_sources(page, self.reply, self._cards, self._matrix, offer_sources(self.offers))
         return page.text()
@@ -304,7 +309,8 @@ def _write_cases(page: Page, reply: Reply, cards: tuple[GpuCard, ...], where: Ta
         if case.together:
             page.gap()
             specs = " and ".join(answer.spec for answer in case.answers)
-            page.paragraph(f"{verdict_of((case.together,))}: {specs} in one environment", hang=2)
+            what = "in one environment" if len(case.answers) > 1 else "with what it requires"
+            page.paragraph(f"{verdict_of((case.together,))}: {specs} {what}", hang=2)
             _write_reason(page, case.together)
             if case.together.kind == OK:
                 frameworks = [one.spec for one in case.answers if parse_spec(one.spec).name not in {"cuda", "cudnn"}]
@@ -319,7 +325,7 @@ def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachin
     left = MOST_REASONS
     if answer.best:
         page.paragraph(f"  {answer.best.name}: {answer.best.verdict}", colour="bold")
-        if answer.verdict == YES and len(case.answers) == 1:
+        if answer.verdict == YES and len(case.answers) == 1 and not case.together:  # which `solve` installs whole
             _write_command(page, answer, answer.best, where._replace(capabilities=case.chips), matrix)
         shown = _bearing(answer.best)
         for reason in shown:
@@ -339,12 +345,14 @@ def _bearing(best: BuildVerdict) -> list[Reason]:
 
 def _write_command(page: Page, answer: CanAnswer, best: BuildVerdict, where: TargetMachine, matrix: Matrix) -> None:
     """What installs the build, if it is recorded who serves it."""
+    from compat.solve.candidates import candidate_of
     from compat.solve.conflicts import from_system  # late, as all here: only an answer in text has commands
     from doctor.commands.matrix.solve_answer import install_command
 
     if best.build:
         page.verbatim("\n".join(install_command(parse_spec(answer.spec), best.build, where, matrix)), indent=4)
-        if instead := unpublished(best.build, matrix):
+        versions = candidate_of(parse_spec(answer.spec), best.build, matrix).versions
+        if instead := unpublished(best.build, matrix, versions):
             page.paragraph(f"    {instead}", hang=6)
         if best.build.libraries == "system" and best.build.cuda and not where.cuda:
             page.paragraph(f"    {from_system(best.build)}", hang=6)

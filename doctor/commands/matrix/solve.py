@@ -17,6 +17,7 @@ from compat.solve.search import Solution
 from compat.spec import Spec, parse_specs
 from compat.target import TargetMachine
 from doctor.commands.matrix import can
+from doctor.commands.matrix.dates import old_rows
 from doctor.commands.matrix.solve_answer import Place, answer
 from doctor.commands.matrix.solve_view import SCHEMA, SolveDocument
 from doctor.output.document import TextStyle
@@ -66,7 +67,8 @@ def ask(asked: SolveRequest, terminal: TextStyle) -> tuple[str, int]:
     except Uncovered as error:
         document, verdict = can.NoCard(str(error), matrix, asked.gpus, SCHEMA), UNKNOWN
     else:
-        found = answer(specs, place, matrix)._replace(not_judged=not_judged)
+        found = answer(specs, place, matrix)
+        found = found._replace(not_judged=not_judged, old=old_rows(specs, found.verdict, matrix))
         document = SolveDocument(found, matrix, sources=asked.sources)
         verdict = document.answer.verdict
         if manifest and verdict == YES and document.answer.solution:

@@ -23,6 +23,7 @@ from compat.solve.relaxations import Change, Task, changes
 from compat.solve.search import Problem, Solution, newest_unsure, solve, solve_unsure
 from compat.spec import Spec
 from compat.target import TargetMachine
+from doctor.commands.matrix.dates import OldRows
 from doctor.rules.shared.products import NotJudged
 from installers.choose import plan_for
 from installers.plan import Target
@@ -58,6 +59,7 @@ class SolveAnswer(NamedTuple):
     apart: tuple[Solution, ...] = ()  # what each package has alone, where there is no set of all
     offers: tuple[Offer, ...] = ()  # what channels without rows of builds serve for this place, newer than the solution
     covered: tuple[str, ...] = ()  # the channels that the answer speaks of
+    old: tuple[OldRows, ...] = ()  # packages whose rows are old, where that matters
     cases: tuple[SolveAnswer, ...] = ()  # one for each set of chips, where boards of one name carry several
 
 

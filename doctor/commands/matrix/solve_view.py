@@ -17,6 +17,7 @@ from compat.solve.relaxations import Change
 from compat.solve.search import Solution
 from compat.traits import traits_of
 from doctor.commands.matrix import can
+from doctor.commands.matrix.dates import old_rows_json, write_old_rows
 from doctor.commands.matrix.offers import offer_json, offer_sources, write_offers
 from doctor.commands.matrix.solve_answer import Place, SolveAnswer
 from doctor.output.document import TextStyle
@@ -53,6 +54,7 @@ class SolveDocument:
         if answer.verdict == UNKNOWN:
             page.gap()
             page.paragraph(f"To find out: {settles(answer)}", hang=2)
+        write_old_rows(page, answer.old)
         if self._sources:
             for one in answer.cases or (answer,):
                 _write_sources(page, one, self._matrix)
@@ -260,6 +262,7 @@ def encoded(answer: SolveAnswer, matrix: Matrix) -> dict[str, Any]:
         "matrix_as_of": matrix.as_of(),
         **_answer_json(answer),
         "settled_by": settles(answer) if answer.verdict == UNKNOWN else "",
+        "old_rows": old_rows_json(answer.old),
         "cases": list(map(_answer_json, answer.cases)),
     }
 

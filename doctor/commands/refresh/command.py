@@ -30,6 +30,7 @@ class RefreshRequest(NamedTuple):
     style: str = "text"
     output: str | None = None
     manifests: str = ""  # file or directory with NVIDIA's manifests, "" for NVIDIA's own server
+    channels: bool = False  # also the makers' own indexes
     seconds: float = 60.0  # for everything together
 
 
@@ -51,7 +52,12 @@ def answer(asked: RefreshRequest, host: Host, terminal: TextStyle, progress: Pro
     if asked.manifests:
         require_manifest(asked.manifests, web)
     source = Source(
-        connection=connection, web=web, shipped=Matrix(), today=date.today().isoformat(), manifests=asked.manifests
+        connection=connection,
+        web=web,
+        shipped=Matrix(),
+        today=date.today().isoformat(),
+        manifests=asked.manifests,
+        channels=asked.channels,
     )
     overlay = folder()
     outcomes = refresh(names, source, overlay, newest=asked.releases, dry_run=asked.dry_run, progress=progress)

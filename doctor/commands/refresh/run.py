@@ -15,6 +15,7 @@ from compat.base.record import NamedTuple
 from compat.load import is_framework, products
 from compat.matrix import Matrix
 from doctor.commands.refresh import nvidia, table
+from doctor.commands.refresh.channels import channel_indexes
 from doctor.commands.refresh.compare import SAME, Change, compare
 from doctor.commands.refresh.components import component_rows
 from doctor.commands.refresh.framework import (
@@ -53,6 +54,7 @@ class Source(NamedTuple):
     shipped: Matrix  # without the user's rows
     today: str  # ISO date
     manifests: str = ""  # file or directory with NVIDIA's manifests, in place of NVIDIA's own server
+    channels: bool = False  # the makers' own indexes, too, of which the shipped rows speak
     gaps: bool = False  # every release and platform that no row speaks of, not only what is newer than the rows
 
 
@@ -147,7 +149,8 @@ def _failed(name: str, source: Source, why: str) -> Outcome:
 
 
 def _framework(name: str, source: Source, newest: int | None, progress: Progress) -> Outcome:
-    wheels, problems = wheels_of(name, source.connection.indexes, source.web)
+    own = channel_indexes(name, source.shipped) if source.channels else ()
+    wheels, problems = wheels_of(name, (*source.connection.indexes, *own), source.web)
     releases = [
         release
         for release in releases_of(name, (wheel for wheel in wheels if not wheel.is_yanked))

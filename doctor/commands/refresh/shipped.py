@@ -79,6 +79,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--gaps", action="store_true", help="old releases and platforms without a row, too")
     parser.add_argument("--releases", type=int, metavar="N", help="the newest N releases, also known ones")
     parser.add_argument("--manifests", default="", metavar="PATH", help="NVIDIA's manifests")
+    parser.add_argument("--channels", action="store_true", help="the makers' own indexes, too")
     asked = parser.parse_args(arguments)
     if bool(asked.products) is asked.all:
         parser.error("name products, or give --all")
@@ -91,6 +92,7 @@ def main(arguments: Sequence[str]) -> None:
         today=today,
         manifests=asked.manifests,
         gaps=asked.gaps,
+        channels=asked.channels,
     )
     sys.stdout.write(refresh_shipped(chosen(asked.products), source, newest=asked.releases))
 

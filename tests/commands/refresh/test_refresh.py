@@ -21,6 +21,8 @@ from compat.matrix import Matrix
 from doctor import cli
 from doctor.commands.refresh import listing
 from doctor.commands.refresh import run as refreshing
+from doctor.commands.refresh.channels import channel_indexes
+from doctor.commands.refresh.index import Index
 from doctor.commands.refresh.table import text_of
 from tests.commands.refresh.server import Manners, serving, torch_wheel, wheel
 
@@ -372,3 +374,20 @@ def test_a_row_of_many_releases_hides_none(tmp_path: Path, refresh: Run, monkeyp
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     torch_wheel(tmp_path, "98.0.0")
     assert [row["row"]["id"] for row in refresh("torch")[1]["products"][0]["rows"]] == ["torch-98.0.0-cu128"]
+
+
+def test_the_makers_own_index(tmp_path: Path, refresh: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read only if it is asked for, and only where the newest releases are; the user's own index comes first."""
+    named = channel_indexes("torchvision", Matrix())
+    assert {index.said_by for index in named} >= {"torch's index for cu130", "torch's index for cu132"}
+    assert not any(index.said_by.endswith(("cu118", "cpu")) for index in named)
+    torch_wheel(tmp_path / "mine", "99.0.0")
+    torch_wheel(tmp_path / "theirs", "99.0.0", tag="cu132", local="+cu132")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "mine"))
+    own = Index.of(str(tmp_path / "theirs"), "torch's index for cu132", is_flat=True)
+    monkeypatch.setattr(refreshing, "channel_indexes", lambda *_: (own,))
+    for option, builds in (((), ["cu128"]), (("--channels",), ["cu128", "cu132"])):
+        status, said = refresh("torch", "--dry-run", *option)
+        [product] = said["products"]
+        assert (status, sorted(row["row"]["build"] for row in product["rows"])) == (0, builds)
