@@ -81,6 +81,7 @@ def reprobe(world: SimulatedMachine) -> Facts:
 
         predictions = Seen((*predictions.value, *missing(world, host, search)), predictions.how)
     return facts._replace(
+        environments=_with_modules(host, facts, search),
         toolkit=toolkit,
         cudnn=copies,
         loader=search._replace(predictions=predictions),
@@ -98,6 +99,15 @@ def reprobe(world: SimulatedMachine) -> Facts:
         },
         failures=(*facts.failures, *guard.failures),
     )
+
+
+def _with_modules(host: Host, facts: Facts, search: LoaderFacts) -> Fact[tuple[Environment, ...]]:
+    """The environments, with what cannot be loaded now, where something could not be loaded before."""
+    if not any(value_or(one.native_faults, ()) for one in value_or(facts.environments, ()) if one.native_faults):
+        return facts.environments
+    from doctor.probes import native_modules  # late: few machines have such a fault
+
+    return native_modules.look(host, facts.environments, search, facts.system.glibc)
 
 
 def _without_replaced(

@@ -8,7 +8,7 @@ from compat.base.record import NamedTuple
 from compat.build import oldest_cuda
 from compat.matrix import Matrix, Uncovered
 from compat.need import Advice, ChangePackages, DropFromPath, InstallPackage, Need
-from compat.row import FrameworkRow
+from compat.row import AbiRow, FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
 from doctor.model.facts import Facts
@@ -174,7 +174,9 @@ def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Brea
                 InstallPackage(asked.name, asked.specifier, environment.interpreter),
             )
     rows = matrix.abi(framework.package, framework.version, facts.system.family.get())
-    for one in unmet_requirements(framework, facts):
+    unmet = unmet_requirements(framework, facts)
+    yield from _unsaid(framework, rows, {one.name for one in unmet}, facts)
+    for one in unmet:
         limits = (row.needs.get(one.name, "") for row in rows)
         known = ",".join(filter(None, limits))  # more than its metadata says: NumPy's ABI
         needs = f"{framework.label} needs {one.wanted}, which is not installed: importing it may fail"
@@ -187,6 +189,20 @@ def _absent(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Brea
             if known
             else ChangePackages((one.wanted,), environment.interpreter),
         )
+
+
+def _unsaid(framework: Framework, rows: tuple[AbiRow, ...], said: set[str], facts: Facts) -> Iterator[Breach]:
+    """Yield what it imports, its metadata does not ask for, and is not installed."""
+    environment = environment_of(framework, facts)
+    there = {one.name for one in installed(environment)} | said | {"python", "glibc"}
+    for row in rows:
+        for name in [one for one, wanted in row.needs.items() if not wanted and one not in there]:
+            yield Breach(
+                f"{framework.label} needs {name}, which is not installed: {row.effect}",
+                Evidence(f"{row.package} {row.versions}: {row.source}", label=f"matrix, {row.id}"),
+                Severity(row.severity),
+                InstallPackage(name, "", environment.interpreter),
+            )
 
 
 def _are_related(one: str, other: str) -> bool:

@@ -74,7 +74,7 @@ Ask = Callable[[Matrix], Any]
         (lambda m: m.framework_rows("no-such-package", "1.0"), ()),
         (lambda m: m.has("torch"), True),
         (lambda m: m.has("no-such-package"), False),
-        (lambda m: m.as_of(), "2026-11-26"),
+        (lambda m: m.as_of(), "2026-11-27"),
     ],
 )
 def test_covered(ask: Ask, answer: Any) -> None:

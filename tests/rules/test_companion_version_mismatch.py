@@ -283,3 +283,16 @@ def test_a_requirement_that_the_import_imports_is_an_error() -> None:
     assert found.why == "torch 2.9.1+cu128 cannot be imported: typing-extensions>=4.10.0 is not installed"
     assert (found.evidence[0].file, found.evidence[0].line) == (at.file, 35)
     assert Symptom("framework-import-crash", f"import of torch in {VENV}") in found.explains
+
+
+@pytest.mark.parametrize(("there", "is_bad"), [((), True), (("setuptools",), False)])
+def test_what_no_metadata_asks_for(there: tuple[str, ...], is_bad: bool) -> None:
+    """paddlepaddle 2.6.2 imports setuptools, which `uv venv` does not bring (matrix, conflicts.abi)."""
+    paddle = framework("paddlepaddle", "2.6.2", build=seen("cpu"), requires=seen(()))
+    here = environment(paddle)
+    known = seen((*here.distributions.get(), *(distribution(one, "80.9.0") for one in there)))
+    found = answer(CODE, machine(environments=seen((here._replace(distributions=known, python=seen("3.11.9")),))))
+    assert (found.kind is Status.BAD) is is_bad
+    if is_bad:
+        assert "needs setuptools, which is not installed" in found.why
+        assert found.needs == (InstallPackage("setuptools", interpreter=PYTHON),)
