@@ -299,7 +299,7 @@ def loader(**changes: Any) -> LoaderFacts:
 
 def configuration(**changes: Any) -> ConfigurationFacts:
     """No variable and no setting of note."""
-    return ConfigurationFacts(seen(()), seen(()), seen(()))._replace(**changes)
+    return ConfigurationFacts(seen(()), seen(()), seen(()), near=seen(()))._replace(**changes)
 
 
 def machine(**changes: Any) -> Facts:
