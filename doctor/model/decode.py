@@ -15,7 +15,7 @@ from doctor.model.facts.environment import Setting
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, WhyNot
 
 _ABSENT = Unseen("the saved report does not say it")
-_NOT_LOOKED_FOR = Unseen("they were not looked for")
+_NOT_LOOKED_FOR = Unseen("they were not looked for", WhyNot.NOT_LOOKED_FOR)
 _DEEPEST = 40  # levels of a report
 
 

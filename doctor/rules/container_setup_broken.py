@@ -8,6 +8,7 @@ from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from compat.need import Advice
 from doctor.model.facts import Facts, Machine
+from doctor.model.facts.seen import Unseen, WhyNot
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.probes.independent import container_setup
 from doctor.probes.independent.container_setup import DAEMON, CdiSpecification, ContainerSetup, Runtime
@@ -28,7 +29,10 @@ class _Fault(NamedTuple):
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """A warning: programs outside of containers are not concerned."""
-    setup = container_setup.PROBE.of(facts).get()
+    told = container_setup.PROBE.of(facts)
+    if isinstance(told, Unseen) and told.why_not is WhyNot.NOT_LOOKED_FOR:
+        raise NotApplicable("an older gpudoctor wrote the report")
+    setup = told.get()
     if not setup.damaged and not setup.runtimes and not setup.specifications:
         raise NotApplicable("nothing here gives GPUs to containers")
     found = [*_faults(setup)]
