@@ -7,7 +7,6 @@ text names numpy.core alone.
 
 from __future__ import annotations
 
-from tests.lab import stub
 from tests.lab.case import Case, fault
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import (
@@ -18,13 +17,10 @@ from tests.lab.parts import (
     WORKSTATION,
     Part,
     files,
-    linux,
     package,
     python_at,
     site_of,
     together,
-    toolkit,
-    venv,
     without,
 )
 
@@ -148,31 +144,5 @@ CASES = (
         "PYTHONPATH leads to a directory torch that is no package",
         together(WORKSTATION, files({"/opt/own/torch/data.bin": ""})),
         environ={"PYTHONPATH": "/opt/own"},
-    ),
-    Case(
-        "onnxruntime-without-cudnn-or-card",
-        "a build server without a GPU, where onnxruntime-gpu finds no cuDNN",
-        together(
-            linux(),
-            venv(),
-            toolkit("12.8.1"),
-            package(
-                "onnxruntime-gpu",
-                "1.22.0",
-                {
-                    "onnxruntime/__init__.py": "",
-                    "onnxruntime/capi/build_and_package_info.py": "cuda_version = '12.8'\n",
-                    "onnxruntime/capi/libonnxruntime_providers_shared.so": "",
-                    "onnxruntime/capi/libonnxruntime_providers_cuda.so": elf_bytes(
-                        "libonnxruntime_providers_cuda.so", needed=("libcudnn.so.9", "libcudart.so.12")
-                    ),
-                },
-            ),
-        ),
-        codes=("cudnn-missing",),
-        first="cudnn-missing",
-        environ={"LD_LIBRARY_PATH": "/usr/local/cuda/lib64"},
-        nvml=stub.machine_env(init=12),
-        where="pretended",
     ),
 )
