@@ -23,6 +23,7 @@ from doctor.model.facts.seen import Fact, Seen, Unseen
 from doctor.model.facts.system import Compiler, SystemFacts
 from doctor.model.facts.toolkit import Toolkit, ToolkitFacts, ToolkitName
 from doctor.model.finding import Report
+from doctor.probes.independent.container_setup import ContainerSetup
 from doctor.rules.shared.engine import judge, load_rules
 
 VENV = "/home/user/project/.venv"
@@ -298,7 +299,7 @@ def loader(**changes: Any) -> LoaderFacts:
 
 def configuration(**changes: Any) -> ConfigurationFacts:
     """No variable and no setting of note."""
-    return ConfigurationFacts(seen(()), seen(()), seen(()))._replace(**changes)
+    return ConfigurationFacts(seen(()), seen(()), seen(()), near=seen(()))._replace(**changes)
 
 
 def machine(**changes: Any) -> Facts:
@@ -316,7 +317,7 @@ def machine(**changes: Any) -> Facts:
         configuration=configuration(),
         loader=loader(),
         imports=seen(()),
-        independent={"install_runs": seen(())},
+        independent={"container_setup": seen(ContainerSetup("", (), ())), "install_runs": seen(())},
         code_tools=seen(()),
         dlls=seen(()),
     )._replace(**changes)

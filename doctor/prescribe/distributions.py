@@ -25,6 +25,7 @@ from doctor.model.facts.environment import (
     Framework,
     HalfInstalled,
     Incomplete,
+    NativeFault,
     Overlap,
     Unmet,
     WheelRequirement,
@@ -223,6 +224,7 @@ def with_installed(
         distributions=Seen(_with(one, environment), _NOTE) if is_listed else environment.distributions,
         overlaps=Seen(_overlaps(environment, coming, paths), _NOTE) if is_listed else environment.overlaps,
         incomplete=_incomplete_without(environment, coming.name),
+        native_faults=_faults_without(environment, coming.name),
         unmet=_unmet_without(environment, coming.name),
         half_installed=_half_without(environment, coming.name),
     )
@@ -322,6 +324,7 @@ def with_removed(
         frameworks=Seen(tuple(one for one in frameworks if one.package != name), _NOTE),
         overlaps=Seen(_left(value_or(environment.overlaps, ()), name), _NOTE),
         incomplete=_incomplete_without(environment, name),
+        native_faults=_faults_without(environment, name),
         unmet=_unmet_without(environment, name),
         wheel_requirements=_required_without(environment, name),
         extensions=_extensions_without(environment, name),
@@ -356,6 +359,13 @@ def _incomplete_without(environment: Environment, name: str) -> Fact[tuple[Incom
     if isinstance(environment.incomplete, Unseen):
         return environment.incomplete
     return Seen(tuple(one for one in environment.incomplete.value if one.distribution != name), _NOTE)
+
+
+def _faults_without(environment: Environment, name: str) -> Fact[tuple[NativeFault, ...]] | None:
+    """The modules of other packages: an installer of the environment brings those for its Python."""
+    if environment.native_faults is None or isinstance(environment.native_faults, Unseen):
+        return environment.native_faults
+    return Seen(tuple(one for one in environment.native_faults.value if one.distribution != name), _NOTE)
 
 
 def _extensions_without(environment: Environment, name: str) -> Fact[tuple[Extension, ...]]:

@@ -81,6 +81,7 @@ def reprobe(world: SimulatedMachine) -> Facts:
 
         predictions = Seen((*predictions.value, *missing(world, host, search)), predictions.how)
     return facts._replace(
+        environments=_with_modules(host, facts, search),
         toolkit=toolkit,
         cudnn=copies,
         loader=search._replace(predictions=predictions),
@@ -98,6 +99,25 @@ def reprobe(world: SimulatedMachine) -> Facts:
         },
         failures=(*facts.failures, *guard.failures),
     )
+
+
+def _with_modules(host: Host, facts: Facts, search: LoaderFacts) -> Fact[tuple[Environment, ...]]:
+    """The environments, with what of their modules still cannot be loaded; a remedy brings no new fault of theirs."""
+    if not any(value_or(one.native_faults, ()) for one in value_or(facts.environments, ()) if one.native_faults):
+        return facts.environments
+    from doctor.probes import native_modules  # late: few machines have such a fault
+
+    looked = value_or(native_modules.look(host, facts.environments, search, facts.system.glibc), ())
+    pairs = zip(value_or(facts.environments, ()), looked, strict=True)
+    return Seen(tuple(_with_faults_of(before, now) for before, now in pairs), "files of the environments")
+
+
+def _with_faults_of(before: Environment, now: Environment) -> Environment:
+    if before.native_faults is None or now.native_faults is None:
+        return before
+    names = {one.distribution for one in value_or(before.native_faults, ())}
+    left = tuple(one for one in value_or(now.native_faults, ()) if one.distribution in names)
+    return before._replace(native_faults=Seen(left, "the modules' own headers"))
 
 
 def _without_replaced(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from compat.base.record import NamedTuple
 from doctor.host import Host
 from doctor.host.optional_reads import names_of, text_of
-from doctor.model.facts.environment import ConfigurationFacts, NamedFile, Setting, Variable
+from doctor.model.facts.environment import ConfigurationFacts, NamedFile, NearName, Setting, Variable
 from doctor.model.facts.seen import Place, Seen
 
 # Each is named, and none by its beginning: TF_VAR_... is Terraform's, NVIDIA_API_KEY and TORCH_HUB_TOKEN are keys.
@@ -76,7 +76,34 @@ def look(host: Host) -> ConfigurationFacts:
         Seen(variables, "environment"),
         Seen(settings, "configuration files and environment"),
         Seen(named, "what variables name"),
+        near=Seen(tuple(_near(host)), "environment") if host.is_live else None,
     )
+
+
+# A name of one of these families that differs in one letter from a known one is mostly a mistake. Of real variables no
+# two differ so little, but for those of a version: CUDA_PATH_V12_8.
+_FAMILIES = ("CUDA_", "CUDNN_", "JAX_", "LD_", "NCCL_", "NVIDIA_", "PYTORCH_", "TF_", "TORCH_", "TRITON_", "XLA_")
+_SHORTEST = 9  # letters of a name that is compared: CUDA_HOME
+
+
+def _near(host: Host) -> Iterator[NearName]:
+    for name in sorted(host.environ):
+        if name.startswith(_FAMILIES) and name not in _NAMES and len(name) >= _SHORTEST and not name[-1].isdigit():
+            meant = next((one for one in sorted(_NAMES) if _is_one_letter_off(name, one)), "")
+            if meant:
+                yield NearName(name, meant)
+
+
+def _is_one_letter_off(one: str, other: str) -> bool:
+    """Whether a letter was added, left out or changed, or two neighbours were exchanged."""
+    if abs(len(one) - len(other)) > 1 or len(other) < _SHORTEST:
+        return False
+    at = next(
+        (number for number, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+    rest, rest_of_other = one[at:], other[at:]
+    is_exchanged = rest[:2] == rest_of_other[:2][::-1] and rest[2:] == rest_of_other[2:]
+    return rest[1:] in (rest_of_other, rest_of_other[1:]) or rest == rest_of_other[1:] or is_exchanged
 
 
 def _named(host: Host) -> tuple[NamedFile, ...]:

@@ -1,4 +1,4 @@
-"""The environment of the project in a directory, where uv, pixi, poetry and hatch put it; read from their files.
+"""Where uv, pixi, poetry, hatch and pipenv put the environment of the project in a directory; read from their files.
 
 Sources: astral-sh/uv#6834 (UV_PROJECT_ENVIRONMENT, relative to the workspace's root); pixi's documentation,
 "Environments" (.pixi/envs/default); python-poetry/poetry:src/poetry/utils/env/env_manager.py and
@@ -16,6 +16,7 @@ from compat.base.record import NamedTuple
 from compat.base.user_dirs import user_dir
 from doctor.host import Host
 from doctor.host.optional_reads import names_of, text_of
+from doctor.pyenv.pipenv import pipenv_environments
 
 _PROJECT_FILES = ("pyproject.toml", "pixi.toml", "hatch.toml")
 _PARENTS_AT_MOST = 12
@@ -54,6 +55,7 @@ def project_environments(host: Host, folder: str) -> Iterator[ProjectEnvironment
     yield from of_poetry
     if roots:
         yield from _hatch(host, roots[0])
+    yield from (ProjectEnvironment(one, "pipenv's for the project") for one in pipenv_environments(host, folder))
 
 
 def _upwards(folder: str) -> Iterator[str]:

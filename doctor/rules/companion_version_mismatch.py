@@ -8,7 +8,7 @@ from compat.base.record import NamedTuple
 from compat.build import oldest_cuda
 from compat.matrix import Matrix, Uncovered
 from compat.need import Advice, ChangePackages, DropFromPath, InstallPackage, Need
-from compat.row import FrameworkRow
+from compat.row import AbiRow, FrameworkRow
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
 from doctor.model.facts import Facts
@@ -183,6 +183,7 @@ def _unmet(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Breac
     """
     rows = matrix.abi(framework.package, framework.version, facts.system.family.get())
     unmet = unmet_requirements(framework, facts)
+    yield from _unsaid(framework, rows, {one.name for one in unmet}, facts)
     limits = {one.name: ",".join(filter(None, (row.needs.get(one.name, "") for row in rows))) for one in unmet}
     spelled = tuple(f"{one.name}{limits[one.name]}" if limits[one.name] else one.wanted for one in unmet)
     python = environment_of(framework, facts).interpreter
@@ -197,6 +198,20 @@ def _unmet(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Breac
         which = "which is not installed" if len(others) == 1 else "which are not installed"
         text = f"{framework.label} needs {names}, {which}: importing it may fail"
         yield Breach(text, Evidence.at(others[0].source, names), Severity.WARNING, need)
+
+
+def _unsaid(framework: Framework, rows: tuple[AbiRow, ...], said: set[str], facts: Facts) -> Iterator[Breach]:
+    """Yield what it imports, its metadata does not ask for, and is not installed."""
+    environment = environment_of(framework, facts)
+    there = {one.name for one in installed(environment)} | said | {"python", "glibc"}
+    for row in rows:
+        for name in [one for one, wanted in row.needs.items() if not wanted and one not in there]:
+            yield Breach(
+                f"{framework.label} needs {name}, which is not installed: {row.effect}",
+                Evidence(f"{row.package} {row.versions}: {row.source}", label=f"matrix, {row.id}"),
+                Severity(row.severity),
+                InstallPackage(name, "", environment.interpreter),
+            )
 
 
 def _are_related(one: str, other: str) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from compat.matrix import Matrix
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import Seen
-from doctor.model.facts.toolkit import Toolkit, ToolkitName
+from doctor.model.facts.toolkit import Toolkit
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.cards import newer_driver
 from doctor.rules.shared.driver_floor import start_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import TOOLKITS, need_where
+from doctor.rules.shared.toolkits import chosen_name
 
 
 def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
@@ -18,7 +19,7 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
     need_where(facts, "driver")
     if not isinstance(toolkit.nvcc, Seen):
         raise NotApplicable(f"{toolkit.label} has no nvcc: it cannot compile")
-    name = _name(facts)
+    name = chosen_name(facts)
     if name is None or name.leads_to.get() != toolkit.path:
         raise NotApplicable(f"{toolkit.label} is not chosen by a variable, PATH or /usr/local/cuda")
     cuda = toolkit.cuda.get()
@@ -35,13 +36,6 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
             Evidence(f"CUDA {cuda} starts on driver {start.floor} or newer", label="matrix, cuda.toolkits"),
         ),
     )
-
-
-def _name(facts: Facts) -> ToolkitName | None:
-    """The name that decides: a variable, then nvcc on PATH, then the usual link (CMake's FindCUDAToolkit, torch)."""
-    named = [one for one in facts.toolkit.names.get() if not one.missing]
-    named.sort(key=lambda one: (not one.name.startswith("CUDA_"), one.name.startswith("/")))
-    return next(iter(named), None)
 
 
 RULE = Rule(TOOLKITS, check, blocks_verdict=False)

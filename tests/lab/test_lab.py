@@ -25,6 +25,7 @@ from tests.real.remedies import SCENARIOS
 ELSEWHERE = {
     "check-error": "tests/rules/test_engine.py makes rules and probes fail",
     "driver-hang": "tests/probes/test_nvml.py lets NVML hang",
+    "framework-not-read": "it is never a fault; tests/probes/test_hiding.py closes files",
     "framework-not-published": "it judges what --framework plans, not what a tree holds",
     "evidence-incomplete": "tests/commands/explain/test_incomplete.py cuts and damages files of --from",
     "matrix-overlay-damaged": "it is about the user's own rows of the matrix, not about the machine",

@@ -15,7 +15,7 @@ from doctor.loader.implicit_dlopens import habits
 from doctor.loader.steps import Package, Step
 from doctor.loader.tokens import Values, directories
 from doctor.model.facts.environment import Environment, Framework
-from doctor.model.facts.seen import Seen, Unseen
+from doctor.model.facts.seen import Seen, Unseen, UnseenError
 from tests.lab.elf_file import elf_bytes
 
 SITE = "/site"
@@ -101,6 +101,53 @@ def test_torch_is_read_from_its_init(tmp_path: Path, more: str, beside: list[str
     assert repairs == [(f"{SITE}/nvidia/cublas/lib/libcublas.so.12",), ()]
     assert [one.if_mapped for one in found if one.if_mapped] == beside
     assert next(one for one in found if one.repaired).opens == (f"{SITE}/torch/lib/libtorch_global_deps.so",)
+
+
+_LISTED = """
+def _preload_cuda_lib(lib_folder, lib_name, required=True):
+    ctypes.CDLL(lib_path)
+
+def _preload_cuda_deps(err=None):
+    cuda_libs: list[tuple[str, str]] = [
+        ("cublas", "libcublasLt.so.*[0-9]"),
+        ("cublas", "libcublas.so.*[0-9]"),
+        ("cudnn", "libcudnn.so.*[0-9]"),
+        ("cufile", "libcufile.so.*[0-9]"),
+        ("nccl", "libnccl.so.*[0-9]"),
+    ]
+    _preload_cuda_lib("nvtx", "libnvToolsExt.so.*[0-9]", required=False)
+
+def _load_global_deps():
+    try:
+        ctypes.CDLL(global_deps_lib_path, mode=ctypes.RTLD_GLOBAL)
+        if "libcudart.so" not in _maps:
+            return
+        _preload_cuda_deps()
+    except OSError as err:
+        _preload_cuda_deps(err)
+"""
+
+
+def test_torch_2_10_opens_every_wheel_by_its_file(tmp_path: Path) -> None:
+    """In either case, in its order, up to the first that is required and not there."""
+    wheels = {f"nvidia/cu13/lib/lib{name}.so.13": "elf" for name in ("cublas", "cublasLt", "nccl")}
+    files = {"torch/__init__.py": _LISTED, **wheels, "nvidia/cudnn/lib/libcudnn.so.9": "elf"}
+    found = steps(package(tmp_path, "torch", files, cuda=Seen(CudaVersion(13, 0), "test")))
+    order = [
+        (f"{SITE}/nvidia/cu13/lib/libcublasLt.so.13",),
+        (f"{SITE}/nvidia/cu13/lib/libcublas.so.13",),
+        (f"{SITE}/nvidia/cudnn/lib/libcudnn.so.9",),
+    ]
+    assert [one.opens for one in found if one.on_failure] == order
+    assert [one.opens for one in found if one.if_mapped == "libcudart.so" and one.unless_repaired] == order
+
+
+def test_a_torch_that_opens_libraries_in_an_unknown_way_is_unknown(tmp_path: Path) -> None:
+    one = package(
+        tmp_path, "torch", {"torch/__init__.py": "def _preload_cuda_deps(err=None):\n    load_all(LIBRARIES)\n"}
+    )
+    with pytest.raises(UnseenError, match="written in a way that is not known"):
+        steps(one)
 
 
 @pytest.mark.parametrize(

@@ -178,3 +178,21 @@ def test_the_real_tool_agrees(tool: str, home: Path) -> None:
     place = said.stdout.strip().splitlines()[-1]
     assert place in [one.prefix for one in project_environments(LiveHost(variables), str(home / "project"))]
     assert chosen(home)[0] == place
+
+
+def test_the_environment_that_pipenv_keeps(home: Path) -> None:
+    """By the file .project: the hash in the name is of the Pipfile's path."""
+    project = home / "project"
+    data = home / ".local/share/virtualenvs"
+    other = environment(data / "project-AAAAAAAA")
+    (other / ".project").write_text(str(home / "elsewhere"))
+    mine = environment(data / "project-b3Kd_9xY")
+    (mine / ".project").write_text(f"{project}\n")
+    assert chosen(home) == ("", "")  # without a Pipfile it is nobody's
+    (project / "Pipfile").write_text("[packages]\ntorch = '*'\n")
+    assert chosen(home) == (str(mine), "pipenv's for the project")
+    moved = data.rename(home / "envs")
+    assert chosen(home) == ("", "")
+    assert chosen(home, WORKON_HOME=str(moved)) == (str(moved / mine.name), "pipenv's for the project")
+    own = environment(project / ".venv")
+    assert chosen(home, WORKON_HOME=str(moved)) == (str(own), "the project's .venv")

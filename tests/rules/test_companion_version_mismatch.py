@@ -293,3 +293,16 @@ def test_all_that_is_not_installed_comes_by_one_command() -> None:
     needs = f"{framework().label} needs filelock, sympy>=1.13, which are not installed"
     assert found.why == f"{needs}: importing it may fail"
     assert found.needs == (ChangePackages(("filelock", "sympy>=1.13"), f"{VENV}/bin/python"),)
+
+
+@pytest.mark.parametrize(("there", "is_bad"), [((), True), (("setuptools",), False)])
+def test_what_no_metadata_asks_for(there: tuple[str, ...], is_bad: bool) -> None:
+    """paddlepaddle 2.6.2 imports setuptools, which `uv venv` does not bring (matrix, conflicts.abi)."""
+    paddle = framework("paddlepaddle", "2.6.2", build=seen("cpu"), requires=seen(()))
+    here = environment(paddle)
+    known = seen((*here.distributions.get(), *(distribution(one, "80.9.0") for one in there)))
+    found = answer(CODE, machine(environments=seen((here._replace(distributions=known, python=seen("3.11.9")),))))
+    assert (found.kind is Status.BAD) is is_bad
+    if is_bad:
+        assert "needs setuptools, which is not installed" in found.why
+        assert found.needs == (InstallPackage("setuptools", interpreter=PYTHON),)

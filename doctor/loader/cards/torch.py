@@ -1,7 +1,8 @@
 """PyTorch: torch/version.py, the pins of its wheel, and the libraries beside it.
 
 torch/__init__.py opens libtorch_global_deps.so, repairs a failure from the wheels, then imports torch._C. Source:
-torch/__init__.py of 1.13.1, 2.1.0, 2.6.0 and 2.9.1 (_load_global_deps, _preload_cuda_deps).
+torch/__init__.py of 1.13.1, 2.1.0, 2.6.0, 2.9.1 and 2.10.0 (_load_global_deps, _preload_cuda_deps, _preload_cuda_lib).
+From 2.10 on it opens every wheel's library by its own file, also where libtorch_global_deps.so could be opened.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from doctor.host.optional_reads import names_of, text_of
 from doctor.loader.cards import Card, Dlls, Loading, cuda_tag, describe
 from doctor.loader.steps import Package, Step
 from doctor.model.facts.environment import Distribution, Environment, Framework
-from doctor.model.facts.seen import Fact, Place, Seen, Unseen, value_or
+from doctor.model.facts.seen import Fact, Place, Seen, Unseen, UnseenError, value_or
 from doctor.pyenv.metadata import constants, constants_or_why, metadata_file, pinned, requires
 from doctor.pyenv.prefixes import base_of
 from doctor.pyenv.sites import user_base_on_windows
@@ -119,6 +120,7 @@ _INIT = "torch/__init__.py"
 _NEAR_CHARACTERS = 5000  # around the handler: the list of libraries behind it, what is opened in any case before
 _PRELOADED = re.compile(r"""["'](\w+)["']: ["'](lib[\w-]+\.so\.\*\[0-9\])["']""")
 _AFTERWARDS = re.compile(r"""^ +_preload_cuda_deps\(["'](\w+)["'], ["'](lib[\w-]+\.so\.\*\[0-9\])["']""", re.MULTILINE)
+_LISTED = re.compile(r"""\(["'](\w+)["'], ["'](lib[\w-]+\.so\.\*\[0-9\])["'](, required=False)?\)""")
 _ONLY_BESIDE = re.compile(r"""if ["']([\w/.]+)["'] not in _maps""")
 
 
@@ -129,11 +131,19 @@ def steps(package: Package) -> Iterator[Step]:
     cuda = str(major.value.major) if hasattr(major, "value") else ""
     before, _, handler = text.partition("except OSError as err")
     before, handler = before[-_NEAR_CHARACTERS:], handler[:_NEAR_CHARACTERS]
+    listed = _listed(package, text, cuda)
+    if "def _preload_cuda_deps(" in text and not (listed or _PRELOADED.search(handler) or _AFTERWARDS.search(before)):
+        raise UnseenError(f"what {package.path}/__init__.py opens is written in a way that is not known")
+    why = "torch/__init__.py opens the wheels' libraries where libtorch_global_deps.so could not be opened"
+    yield from (Step(paths, why, on_failure=True) for paths in listed)
     for folder, name in _PRELOADED.findall(handler):
         why = "torch/__init__.py opens the wheels' libraries where libtorch_global_deps.so could not be opened"
         yield Step(_wheel(package, folder, name, cuda), why, on_failure=True)
     yield Step(package.files(_GLOBAL_DEPS), "torch/__init__.py opens it first", repaired=True, needed=True)
     beside = _ONLY_BESIDE.search(before)
+    if beside:
+        why = "torch/__init__.py opens the wheel's library by its path"
+        yield from (Step(paths, why, if_mapped=beside[1], unless_repaired=True) for paths in listed)
     for folder, name in _AFTERWARDS.findall(before):
         if beside:
             why = "torch/__init__.py opens the wheel's library by its path"
@@ -141,6 +151,18 @@ def steps(package: Package) -> Iterator[Step]:
     yield Step(package.files("torch/_C.*.so") or package.files("torch/_C.so"), "import torch._C", needed=True)
     yield Step(("libcaffe2_nvrtc.so",), "ATen opens it to compile kernels", "libtorch_cpu.so", use=True)
     yield Step(("libtorch_cuda_linalg.so",), "ATen opens it for linear algebra", "libtorch_cuda.so", use=True)
+
+
+def _listed(package: Package, text: str, cuda: str) -> list[tuple[str, ...]]:
+    """Where the libraries of torch 2.10 and later are, in order; the first that is required and not there ends it."""
+    inside = text.partition("def _preload_cuda_deps(")[2].partition("def _load_global_deps(")[0]
+    found = []
+    for folder, name, optional in _LISTED.findall(inside):
+        paths = _wheel(package, folder, name, cuda)
+        if not paths and not optional:
+            break
+        found += [paths] if paths else []
+    return found
 
 
 def _wheel(package: Package, folder: str, name: str, cuda: str) -> tuple[str, ...]:

@@ -298,6 +298,13 @@ class Setting(NamedTuple):
     at: Place | None = None  # the file and the line; None for a variable
 
 
+class NearName(NamedTuple):
+    """A variable that no program reads, one letter away from one that decides what is loaded or seen."""
+
+    name: str  # "CUDA_VISIBLE_DEVICE"
+    meant: str  # "CUDA_VISIBLE_DEVICES"
+
+
 class ConfigurationFacts(NamedTuple):
     """Variables and settings."""
 
@@ -305,3 +312,4 @@ class ConfigurationFacts(NamedTuple):
     settings: Fact[tuple[Setting, ...]]
     named: Fact[tuple[NamedFile, ...]] = Unseen("what variables name was not followed")
     shown: Fact[tuple[Variable, ...]] = Unseen("all of them were asked for")  # by a text that does not list all
+    near: Fact[tuple[NearName, ...]] | None = None  # None where the names of all variables were not shown

@@ -23,6 +23,7 @@ class WhyNot(Enum):
     NOT_SUPPORTED = "not supported"  # the device has nothing of the kind
     FAILS = "fails"  # what was asked for does not work
     LOST = "lost"  # the device is gone
+    NOT_LOOKED_FOR = "not looked for"  # by the release of gpudoctor that wrote the report
 
 
 class UnseenError(GpudoctorError):

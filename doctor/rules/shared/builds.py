@@ -163,7 +163,8 @@ def need_of(row: FrameworkRow, framework: Framework, facts: Facts) -> Need:
         return cuda_need_of(row.package, framework, facts, same_release=covers(row, framework.version))
     python = environment_of(framework, facts).interpreter
     if row.package != framework.package:  # the same import package under another name: one of them must go first
-        return ChangePackages((f"{row.package}{row.versions}",), python, (framework.package,))
+        served = f"+{row.build}" if re.fullmatch(r"cu\d+", row.build) and row.versions.startswith("==") else ""
+        return ChangePackages((f"{row.package}{row.versions}{served}",), python, (framework.package,))
     tag = row.build if traits_of(row.package).tagged else ""
     if covers(row, framework.version) and tag == framework.version.partition("+")[2]:
         return InstallPackage(row.package, f"=={framework.version.partition('+')[0]}", python, reinstall=True)

@@ -6,7 +6,19 @@ from tests.lab import stub
 from tests.lab.case import Case, fault
 from tests.lab.cases.driver import NO_LIBRARIES, NO_LIBRARY, NO_MODULE_FILE, NOT_LOADED
 from tests.lab.cases.eras import EMPTY, nvml_of
-from tests.lab.parts import UNLOADED, WORKSTATION, card, cudnn_wheel, driver, fabric_package, files, together, torch
+from tests.lab.parts import (
+    UNLOADED,
+    WORKSTATION,
+    card,
+    cudnn_wheel,
+    driver,
+    fabric_package,
+    files,
+    together,
+    toolkit,
+    torch,
+    without,
+)
 
 NO_DRIVER = together(UNLOADED, NO_MODULE_FILE, NO_LIBRARIES)
 GTX_1080_TI, RTX_5090 = 0x1B06, 0x2B85
@@ -106,4 +118,15 @@ CASES = (
         together(WORKSTATION, driver("580.95.05", flavour="open"), card(RTX_5090)),
         nvml=BLACKWELL,
     ),
+    fault(
+        "old-nvcc-new-card",
+        "an RTX 5090, and the nvcc on PATH is of CUDA 12.4",
+        card(RTX_5090),
+        without("/usr/local/cuda*"),
+        toolkit("12.4.1"),
+        codes=("nvcc-too-old-for-gpu-arch",),
+        first="nvcc-too-old-for-gpu-arch",
+        nvml=BLACKWELL,
+    ),
+    Case("new-nvcc-new-card", "the same with CUDA 12.8", together(WORKSTATION, card(RTX_5090)), nvml=BLACKWELL),
 )

@@ -56,6 +56,7 @@ def paddle() -> Part:
             requires=("numpy>=1.13",),
         ),
         package("numpy", "1.26.4", {"numpy/__init__.py": ""}),
+        package("setuptools", "80.9.0", {"setuptools/__init__.py": ""}),
     )
 
 

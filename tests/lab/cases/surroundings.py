@@ -6,6 +6,7 @@ from tests.lab import stub
 from tests.lab.case import Case, fault
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import (
+    ELF_STUB,
     HOME,
     LIB,
     UNLOADED,
@@ -55,6 +56,15 @@ CHANGED = '{"what": "change", "kind": "put", "path": "/usr/local/cuda/include/cu
 HALF_DONE = files({f"{RECORDS}/journal.jsonl": BEGUN + CHANGED})
 
 VALIDATED = "/run/nvidia/validations"
+
+RUNTIME = '{"runtimes": {"nvidia": {"path": "nvidia-container-runtime", "args": []}}, "default-runtime": "nvidia"}'
+CDI = f"""cdiVersion: 0.5.0
+kind: nvidia.com/gpu
+containerEdits:
+  mounts:
+  - containerPath: {LIB}/libcuda.so.{{release}}
+    hostPath: {LIB}/libcuda.so.{{release}}
+"""
 
 CASES = (
     fault(
@@ -222,5 +232,33 @@ CASES = (
         "CUDA_HOME names a toolkit that is gone",
         environ={"CUDA_HOME": "/usr/local/cuda-11.8"},
         codes=("cuda-symlink-broken",),
+    ),
+    fault(
+        "docker-runtime-gone",
+        "Docker's default runtime is nvidia, and the toolkit was removed",
+        files({"/etc/docker/daemon.json": RUNTIME}),
+        codes=("container-setup-broken",),
+        first="container-setup-broken",
+    ),
+    Case(
+        "docker-runtime",
+        "the same with the toolkit, and a CDI specification for this driver",
+        together(
+            WORKSTATION,
+            files(
+                {
+                    "/etc/docker/daemon.json": RUNTIME,
+                    "/usr/bin/nvidia-container-runtime": ELF_STUB,
+                    "/etc/cdi/nvidia.yaml": CDI.format(release="580.95.05"),
+                }
+            ),
+        ),
+    ),
+    fault(
+        "cdi-of-the-driver-before",
+        "the CDI specification was made for the driver before the update",
+        files({"/var/run/cdi/nvidia.yaml": CDI.format(release="550.54.14")}),
+        codes=("container-setup-broken",),
+        first="container-setup-broken",
     ),
 )

@@ -84,6 +84,13 @@ CASES = (
         codes=(CODE,),
         nvml=TWO,
     ),
+    fault(
+        "variable-one-letter-off",
+        "CUDA_VISIBLE_DEVICE is set, which no program reads",
+        environ={"CUDA_VISIBLE_DEVICE": "0"},
+        codes=("variable-misspelled",),
+        first="variable-misspelled",
+    ),
     Case(
         "variables-that-lead-somewhere",
         "every variable names what is there",
