@@ -227,7 +227,7 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     ("</", re.compile(r"<([A-Za-z][\w:.-]{0,80})((?:\s[^<>]{0,200})?)>([^<]{1,2000})(?=</)"), _element),
     ("value", re.compile(r"<[A-Za-z][\w:.-]{0,80}\s[^<>]{1,400}>?"), _attributes),
     ("PRIVATE KEY", re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[^-]+"), r"\1<secret>"),
-    ("assword ", re.compile(r"(?m)(^\s*password +)\S+\s*$", re.IGNORECASE), r"\1<secret>"),  # .netrc, line by line
+    ("assword ", re.compile(r"(?m)(^[ \t]*password +)\S+[ \t]*$", re.IGNORECASE), r"\1<secret>"),  # a line of .netrc
     (" ", re.compile(
         r"((?<![\w.<-])((?:\w{0,40}_)?(?:pass(?:word|wd|phrase|code)?|token|secret|community|(?:api|access|private)_?key"
         r"|credentials?|pwd|pat|dsn)(?:_\w{1,20})?) {1,8})(?![ -])([^\s\"'`,;)\]}]{3,})", re.IGNORECASE), _after_name),
