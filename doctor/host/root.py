@@ -152,7 +152,7 @@ class RootHost(ResolvingHost, FileHost):
         return tuple(Unread(mount, f"{why_dead(mount)}: nothing below it was read") for mount in self._dead)
 
     def _refuse_dead_mount(self, parts: Sequence[str]) -> None:
-        """Raise Unreadable for what lies in a mount that does not answer."""
+        """Raise Unreadable for a path in a mount that does not answer."""
         for at in range(len(parts)):
             mount = self._mounts.get(tuple(parts[: at + 1]), "")
             if mount and not answers(mount):

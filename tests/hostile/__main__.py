@@ -15,6 +15,8 @@ from pathlib import Path
 
 from tests.hostile.attacks import ATTACKS
 
+_SHOWN_EVERY = 500
+
 
 def main() -> None:
     """Say what was broken, and how far it is every thousand."""
@@ -37,9 +39,12 @@ def main() -> None:
 
 def _attack(what: str, first: int, count: int) -> int:
     broken = 0
-    for one in ATTACKS[what](range(first, first + count)):
-        broken += 1
-        print(one, flush=True)
+    for start in range(first, first + count, _SHOWN_EVERY):
+        seeds = range(start, min(start + _SHOWN_EVERY, first + count))
+        for one in ATTACKS[what](seeds):
+            broken += 1
+            print(one, flush=True)
+        print(f"{seeds.stop - first} {what}, {broken} broken", flush=True)
     return broken
 
 
