@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 import time
-import warnings
 from functools import lru_cache
 
 # All that needs no server and no other process. Of any other kind, known or not, a mount may hang.
@@ -32,7 +31,6 @@ ANSWERS_WITHIN_S = 3.0
 _ALL_WITHIN_S = 10.0  # of all dead ones together; the others are given a moment
 _MOMENT_S = 0.05
 _STEP_S = 0.002
-_DESCRIPTORS_AT_MOST = 4096
 _NO_SUCH_NAME = ".gpudoctor-asks-whether-this-answers"
 NOWHERE = "/dev/null/gpudoctor"  # a directory in which nothing can be
 
@@ -123,7 +121,10 @@ def _ask(mount: str) -> bool:
     global _waited_s  # noqa: PLW0603 - of this process
     started = time.monotonic()
     within_s = ANSWERS_WITHIN_S if _waited_s < _ALL_WITHIN_S else _MOMENT_S
-    child = _child_that_asks(mount)
+    from compat.base.process import forked  # late: most machines have no such mount
+
+    # A thread would not do: a request that the server of a FUSE has read keeps its process from ending, killed or not.
+    child = forked(lambda: _question(mount))
     while not os.waitpid(child, os.WNOHANG)[0]:
         if time.monotonic() - started > within_s:
             os.kill(child, signal.SIGKILL)  # which a file system may leave without effect
@@ -133,20 +134,7 @@ def _ask(mount: str) -> bool:
     return True
 
 
-def _child_that_asks(mount: str) -> int:
-    """Return the number of a copy of this process that ends when the mount answered.
-
-    A thread would not do: a request that the server of a FUSE has read keeps its process from ending, killed or not.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads: this one takes no locks
-        child = os.fork()
-    if child:
-        return child
-    try:
-        os.closerange(0, _DESCRIPTORS_AT_MOST)  # who reads our output must not wait for this one
-        for question in (os.stat, os.statvfs, os.listdir, lambda path: os.lstat(f"{path}/{_NO_SUCH_NAME}")):
-            with contextlib.suppress(OSError):  # an error is an answer
-                question(mount)
-    finally:
-        os._exit(0)
+def _question(mount: str) -> None:
+    for ask in (os.stat, os.statvfs, os.listdir, lambda path: os.lstat(f"{path}/{_NO_SUCH_NAME}")):
+        with contextlib.suppress(OSError):  # an error is an answer
+            ask(mount)

@@ -71,7 +71,7 @@ def dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     def stat(name: object, **options: object) -> os.stat_result:
         if name == path:
             time.sleep(60)
-        return asked(name, **options)  # type: ignore[arg-type, call-overload, no-any-return]
+        return asked(name, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "stat", stat)
     return path
@@ -126,7 +126,7 @@ def test_which_mounts_may_hang() -> None:
     assert mounts.plain("/a\\040b\\134") == "/a b\\"
 
 
-COMMANDS = (
+COMMANDS: tuple[tuple[str, dict[str, str], int | None, str], ...] = (
     ("check", {"VIRTUAL_ENV": "{}/x"}, 4, "does not answer"),
     ("check", {"HOME": "{}/home"}, 4, "does not answer"),
     ("check", {"CUDA_HOME": "{}/cuda"}, 4, "does not answer"),
