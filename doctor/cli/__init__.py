@@ -180,6 +180,8 @@ def execute(argv: Sequence[str]) -> int:
     except BrokenPipeError as error:
         return _not_printed(error, argv)
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and error.filename is None and _is_nowhere():
+            return _complain("the working directory was removed; go to another one", _bad_usage(argv))
         return (
             _not_printed(error, argv) if error.errno in _NO_ROOM and error.filename is None else _explain(error, argv)
         )
@@ -192,6 +194,14 @@ def execute(argv: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort: one clear line, never a traceback
         return _explain(error, argv)
     return answer if isinstance(answer, int) else 0
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _bad_usage(argv: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import json
 import os
@@ -334,7 +335,7 @@ def _change(rng: random.Random, value: Any) -> None:
         elif kind < 0.3 and isinstance(value, dict):
             value[rng.choice(("x", "", "\udcff", "value"))] = value.pop(key)
         else:
-            value[key] = rng.choice(_ODD)
+            value[key] = copy.deepcopy(rng.choice(_ODD))
         return
 
 
