@@ -58,7 +58,7 @@ class _Reader:
         self._place = 0  # of the word that is a password, among those that are no options
         self._seen = 0
         self._waits: _Option | None = None
-        self._needs_login = False
+        self._needs_login = self._has_option = False
 
     def word(self, word: str) -> str:
         """The word as it can be shown."""
@@ -77,13 +77,16 @@ class _Reader:
     def _begin(self, program: str) -> None:
         wanted = _OPTIONS[program]
         self._place = next((int(one[1:]) for one in wanted if one[0] == "#"), 0)
-        self._seen, self._needs_login = 0, program in _NEED_LOGIN
+        self._seen, self._needs_login, self._has_option = 0, program in _NEED_LOGIN, False
         self._options = tuple(_option(one) for one in wanted if one[0] != "#")
 
     def _further(self, word: str) -> str:
         if not word.startswith(("-", "/p:")):
-            self._seen += bool(self._place)
-            return HIDDEN if self._place and self._seen == self._place else word
+            if self._seen == 0 and not self._has_option and not word.strip("\"'").startswith(("//", "\\\\")):
+                self._place = 0  # a sentence: smbclient 4.15 is installed
+            self._seen += 1
+            return HIDDEN if self._seen == self._place else word
+        self._has_option = True
         for option in self._options:
             name, sign = option
             is_short = len(name) == 2 and sign in _SPLIT_SIGNS

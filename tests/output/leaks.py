@@ -242,6 +242,7 @@ KEPT = (
     "pip install -U torch==2.9.1; python -u train.py; nvcc -U DEBUG -O3 x.cu; gcc -pthread -u main x.o",
     "sudo usermod -aG video,render; sudo useradd -m -G docker x",
     "mysql 8.0.36, redis-cli 7.2.4, curl 8.5.0, openssl 3.0.13, sshpass 1.10, docker 27.3.1 and podman 5.2",
+    "smbclient 4.15.13 and htpasswd 2.4 support it; docker login failed with status 1",
     "<tokenizer>bert-base</tokenizer> <driver_version>580.95.05</driver_version>",
     "std::map<std::string, Token> of c10::Dict<Key, Value> and __half2<T>",
     "curl -fsSL https://nvidia.github.io/libnvidia-container/gpgkey | sudo gpg --dearmor -o /usr/share/keyrings/x.gpg",
