@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from compat.base.errors import DataError, GpudoctorError
+from compat.base.mounts import reachable
 from compat.base.user_dirs import own_dir
 from compat.load import RowReader, load_file, tables_of
 from compat.specifier import accepts
@@ -42,7 +43,7 @@ def folder() -> str:
     """The directory of the user's rows: GPUDOCTOR_MATRIX_OVERLAY, else below the user's data directory."""
     named = os.environ.get(VARIABLE)
     if named:
-        return os.path.abspath(named)
+        return reachable(os.path.abspath(named))
     return os.path.join(own_dir("data"), "matrix")
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from compat.base.errors import GpudoctorError
+from compat.base.mounts import reachable
 from compat.base.private_dirs import NotOurs, own_directory
 from compat.base.record import NamedTuple
 from compat.base.user_dirs import own_dir
@@ -258,7 +259,7 @@ class State:
 
 def state_directory() -> str:
     """GPUDOCTOR_STATE, else the user's directory for state."""
-    return os.environ.get("GPUDOCTOR_STATE") or own_dir("state")
+    return reachable(os.environ.get("GPUDOCTOR_STATE", "")) or own_dir("state")
 
 
 def history(state: State) -> tuple[Entry, ...]:

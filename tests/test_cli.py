@@ -241,7 +241,7 @@ def test_a_working_directory_that_is_gone_is_no_fault_of_ours(tmp_path: Path) ->
     (tmp_path / "Dockerfile").write_text("FROM ubuntu:24.04\n")
     for command in (
         *(f"check --root {tmp_path}/root", "--version", "matrix list", f"which cudnn --root {tmp_path}/root"),
-        *("check --lock ../requirements.txt", "check --dockerfile ../Dockerfile"),
+        *("check --lock ../requirements.txt", "check --dockerfile ../Dockerfile", "verify --cudnn x"),
     ):
         (tmp_path / "gone").mkdir()
         done = shell(f"rmdir {tmp_path}/gone; PYTHONPATH={ROOT} gpudoctor {command}", tmp_path / "gone")

@@ -61,16 +61,18 @@ def anchored(path: str, *, is_own: bool = False) -> Iterator[str]:
     if not _is_supported():
         yield path
         return
-    folder, name = os.path.split(path)
+    folder, last = os.path.split(path)
     descriptor = open_folder(folder)
     there = name_of(descriptor)
     try:
         if is_own and os.fstat(descriptor).st_uid != os.geteuid():
             raise NotTrusted(folder, f"{folder} was exchanged by another user")
-        yield f"{there}/{name}"
+        yield f"{there}/{last}"
     except OSError as error:
-        if str(error.filename).startswith(f"{there}/"):
-            error.filename = f"{folder}{error.filename[len(there) :]}"
+        for name in ("filename", "filename2"):
+            shown = str(getattr(error, name))
+            if shown.startswith(f"{there}/"):
+                setattr(error, name, f"{folder}{shown[len(there) :]}")
         raise
     finally:
         os.close(descriptor)

@@ -10,15 +10,23 @@ _MOST_NAMED = 20  # more than this is no help: their number is
 
 
 class NoSuchName(GpudoctorError):
-    """The user named something that there is not."""
+    """The user named something that there is not. What is like it is looked for when somebody reads the message."""
 
     def __init__(self, kind: str, name: str, known: Collection[str]) -> None:
+        super().__init__(kind, name)
+        self.kind, self.name, self.known = kind, name, known
+
+    @property
+    def question(self) -> str:
+        """Return "did you mean X?", "" if no known name is like it."""
         from difflib import get_close_matches  # late: only for mistakes
 
-        spelled = {one.casefold(): one for one in known}
-        near = [spelled[one] for one in get_close_matches(name.casefold(), spelled, n=3)]
-        self.question = f"did you mean {' or '.join(near)}?" if near else ""
-        super().__init__(f"no {kind} {name!r}; {self.question or _list_of(known)}")
+        spelled = {one.casefold(): one for one in self.known}
+        near = [spelled[one] for one in get_close_matches(self.name.casefold(), spelled, n=3)]
+        return f"did you mean {' or '.join(near)}?" if near else ""
+
+    def __str__(self) -> str:
+        return f"no {self.kind} {self.name!r}; {self.question or _list_of(self.known)}"
 
 
 def _list_of(known: Collection[str]) -> str:

@@ -11,6 +11,7 @@ import errno
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any, BinaryIO
@@ -23,6 +24,7 @@ from compat.base.trust import refuse
 OUTPUT_AT_MOST_BYTES = 4 << 20
 _LAST_WORDS_S = 0.5
 _FEW_BYTES = 4096
+_DESCRIPTORS_AT_MOST = 4096
 _NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _PDEATHSIG = 1  # PR_SET_PDEATHSIG, linux/prctl.h
 _received: list[int] = []
@@ -286,3 +288,20 @@ def without_padding(content: bytes) -> bytes:
     while len(content) > _FEW_BYTES and content.endswith(bytes(half := len(content) // 2)):
         content = content[:-half]
     return content.rstrip(b"\0")
+
+
+def forked(work: Callable[[], None]) -> int:
+    """Return the number of a copy of this process that does some work, which takes no lock, and ends.
+
+    It holds none of our descriptors: who reads our output does not wait for it.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+        child = os.fork()
+    if child:
+        return child
+    try:
+        os.closerange(0, _DESCRIPTORS_AT_MOST)
+        work()
+    finally:
+        os._exit(0)

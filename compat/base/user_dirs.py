@@ -11,6 +11,8 @@ import sys
 from collections.abc import Mapping
 from typing import Literal
 
+from compat.base.mounts import reachable
+
 Kind = Literal["cache", "config", "data", "state"]
 _FAMILIES = {"win32": "windows", "darwin": "macos"}
 _XDG = {"cache": ".cache", "config": ".config", "data": ".local/share", "state": ".local/state"}
@@ -30,9 +32,9 @@ def user_dir(environ: Mapping[str, str], os_family: str, kind: Kind, name: str, 
 
 
 def own_dir(kind: Kind) -> str:
-    """Return gpudoctor's directory on this machine, of the user who runs it."""
+    """Return gpudoctor's directory on this machine, of the user who runs it; NOWHERE if its mount does not answer."""
     environ = {"HOME": os.path.expanduser("~"), **os.environ}
-    return os.path.normpath(user_dir(environ, this_family(), kind, "gpudoctor"))
+    return reachable(os.path.normpath(user_dir(environ, this_family(), kind, "gpudoctor")))
 
 
 def this_family() -> str:

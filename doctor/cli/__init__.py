@@ -88,6 +88,8 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # a path that the terminal's encoding lacks is no fault
         sys.stdout.reconfigure(encoding=_encoding_for_paths(sys.stdout), errors="replace")
+    if hanging := _not_answering(sys.argv[1:]):
+        raise SystemExit(_complain(hanging, _bad_usage(sys.argv[1:])))
     is_plain = _is_plain_check(sys.argv[1:])
     if not is_plain:  # a signal itself ends the everyday check, which leaves nothing behind; to load this takes time
         from compat.base import process
@@ -120,6 +122,24 @@ def _shown(text: str, done_bytes: int, total_bytes: int) -> None:
 def _is_limited(argv: Sequence[str]) -> bool:
     """Tell whether a command only reads: it is no work of the user's that could need more."""
     return argv[:1] in (["check"], ["explain"], ["matrix"]) and not {"--deep", "--fix", "refresh"} & set(argv)
+
+
+def _not_answering(argv: Sequence[str]) -> str:
+    """Why nothing can be done: the working directory, or a path among the words, lies where no server answers."""
+    from compat.base.mounts import dead_mount, hanging_mounts, why_dead
+
+    if not hanging_mounts() or argv[:1] == ["run"]:  # its command is started all the same
+        return ""
+    try:
+        here = os.getcwd()
+    except OSError:  # it was removed
+        here = ""
+    for path in (here, *argv, *(word.rpartition("=")[2] for word in argv)):
+        mount = dead_mount(path) if path else ""
+        if mount:
+            what = "the working directory" if path == here else path
+            return f"{what}: {why_dead(mount)}"
+    return ""
 
 
 def _fill_closed() -> None:
@@ -160,6 +180,8 @@ def execute(argv: Sequence[str]) -> int:
     except BrokenPipeError as error:
         return _not_printed(error, argv)
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and error.filename is None and _is_nowhere():
+            return _complain("the working directory was removed; go to another one", _bad_usage(argv))
         return (
             _not_printed(error, argv) if error.errno in _NO_ROOM and error.filename is None else _explain(error, argv)
         )
@@ -172,6 +194,14 @@ def execute(argv: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort: one clear line, never a traceback
         return _explain(error, argv)
     return answer if isinstance(answer, int) else 0
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _bad_usage(argv: Sequence[str]) -> int:

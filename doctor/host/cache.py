@@ -12,6 +12,7 @@ import stat
 from collections.abc import Mapping
 from typing import Any
 
+from compat.base.mounts import dead_mount
 from compat.base.private_dirs import open_own
 from compat.base.user_dirs import user_dir
 from doctor import __version__
@@ -31,7 +32,8 @@ def cache_directory(environ: Mapping[str, str], os_family: str) -> str:
 
 def cache_for(host: Host) -> Cache:
     """This user's cache for the live machine; none for a root, whose inodes say nothing from one mount to the next."""
-    return Cache(cache_directory(host.environ, host.os_family) if host.is_live else "")
+    found = cache_directory(host.environ, host.os_family) if host.is_live else ""
+    return Cache("" if found and dead_mount(found) else found)
 
 
 class Cache:

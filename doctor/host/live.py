@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from compat.base.mounts import answers, hanging_mounts, mount_on_the_way, why_dead
 from compat.base.trust import NotTrusted, refuse
 from compat.base.user_dirs import this_family
 from doctor.host import READ_LIMIT_BYTES, HostError, Missing, NotRunnable, Ran, Unreadable
 from doctor.host.base import FileHost
 from doctor.host.files import drain, reason
 from doctor.host.tree import Place
-
-_NETWORK_FILE_SYSTEMS = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "lustre", "9p", "afs", "gpfs", "beegfs", "glusterfs"}
-)
-_LINKS_AT_MOST = 40  # as the Linux kernel: MAXSYMLINKS
-_MOUNT_ANSWERS_WITHIN_S = 1.0
+from doctor.model.facts.failure import Unread
 
 
 class LiveHost(FileHost):
@@ -29,8 +25,7 @@ class LiveHost(FileHost):
         """`environ` replaces the process's own environment in every judgement."""
         self.environ: Mapping[str, str] = dict(os.environ if environ is None else environ)
         self.os_family = this_family()
-        self._network_mounts: tuple[str, ...] | None = None
-        self._mount_answers: dict[str, bool] = {}
+        self._dead: dict[str, None] = {}  # mounts on the way of what was asked for, that do not answer
 
     @property
     def name(self) -> str:
@@ -129,80 +124,15 @@ class LiveHost(FileHost):
         """See Host."""
         return drain(self._allowed(path), path, limit_bytes)
 
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """The file systems that were asked for something and do not answer."""
+        return tuple(Unread(mount, f"{why_dead(mount)}: nothing below it was read") for mount in self._dead)
+
     def _refuse_dead_mount(self, path: str) -> None:
-        """Raise Unreadable for a path that leads into a network mount that does not answer; asked once a mount."""
-        mounts = self._mounts()
-        if not mounts:
-            return
-        mount = _mount_on_the_way(path, mounts)
-        if mount and mount not in self._mount_answers:
-            self._mount_answers[mount] = _answers(mount)
-        if mount and not self._mount_answers[mount]:
-            raise Unreadable(path, f"the network file system at {mount} does not answer")
-
-    def _mounts(self) -> tuple[str, ...]:
-        if self._network_mounts is None:
-            self._network_mounts = _network_mounts() if self.os_family == "linux" else ()
-        return self._network_mounts
-
-
-def _network_mounts() -> tuple[str, ...]:
-    """Mount points of network file systems, from /proc/self/mounts (fstab format: octal escapes)."""
-    try:
-        with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as stream:
-            lines = stream.read().splitlines()
-    except OSError:
-        return ()
-    fields = [line.split(" ") for line in lines]
-    return tuple(
-        field[1].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
-        for field in fields
-        if len(field) > 2 and (field[2] in _NETWORK_FILE_SYSTEMS or field[2].startswith("fuse."))
-    )
-
-
-def _mount_on_the_way(path: str, mounts: tuple[str, ...]) -> str:
-    """The first network mount that opening a path would enter, links followed; "" for none. Touches no mount."""
-    todo = os.path.abspath(path).split("/")[:0:-1]
-    done = ""
-    links = 0
-    while todo:
-        part = todo.pop()
-        if part in {"", ".", ".."}:
-            done = os.path.dirname(done).rstrip("/") if part == ".." else done
-            continue
-        here = f"{done}/{part}"
-        if here in mounts:
-            return here
-        target = _link_text(here)
-        if target and links < _LINKS_AT_MOST:
-            links += 1
-            done = "" if target.startswith("/") else done
-            todo.extend(target.split("/")[::-1])
-        else:
-            done = here
-    return ""
-
-
-def _link_text(path: str) -> str:
-    try:
-        return os.readlink(path)
-    except (OSError, ValueError):
-        return ""
-
-
-def _answers(mount: str) -> bool:
-    """Whether the mount answers in time; a thread that hangs in the kernel is left behind."""
-    import threading  # late: most machines have no network mount
-
-    done = threading.Event()
-
-    def ask() -> None:
-        try:
-            os.stat(mount)
-        except OSError:
-            pass  # an error is an answer
-        done.set()
-
-    threading.Thread(target=ask, daemon=True).start()
-    return done.wait(_MOUNT_ANSWERS_WITHIN_S)
+        """Raise Unreadable for a path that leads into a mount that does not answer; asked once a mount."""
+        mounts = hanging_mounts()
+        mount = mount_on_the_way(path, mounts) if mounts else ""
+        if mount and not answers(mount):
+            self._dead[mount] = None
+            raise Unreadable(path, why_dead(mount))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from doctor.host import READ_LIMIT_BYTES, Host, HostError
+from doctor.model.facts.failure import Unread
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -18,6 +19,20 @@ def names_of(host: Host, directory: str) -> tuple[str, ...]:
         return host.names(directory)
     except HostError:
         return ()
+
+
+def first_names(host: Host, directory: str, at_most: int) -> tuple[str, ...]:
+    """The first names in a directory; the report says what is left out."""
+    names = names_of(host, directory)
+    if len(names) > at_most:
+        leave_out(host, directory, f"only the first {at_most} of its {len(names)} entries were searched")
+    return names[:at_most]
+
+
+def leave_out(host: Host, what: str, why: str) -> None:
+    """Note for the report what a bound of ours leaves out; a host that is asked outside of a look notes nothing."""
+    noted: dict[Unread, None] = getattr(host, "left_out", {})
+    noted[Unread(what, why)] = None
 
 
 def text_of(host: Host, path: str, limit_bytes: int = READ_LIMIT_BYTES) -> str:

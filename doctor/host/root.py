@@ -7,14 +7,17 @@ there. A tree with a Windows folder is a Windows disk: its drive letter is the r
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 
 from compat.base.errors import GpudoctorError
+from compat.base.mounts import answers, dead_mount, hanging_mounts, why_dead
 from doctor.host import HostError, LinkLoop, Missing, Unreadable
 from doctor.host.base import FileHost
 from doctor.host.files import names_in, reason
 from doctor.host.offline import OfflineHost
 from doctor.host.tree import Place, Tree
+from doctor.model.facts.failure import Unread
 
 _LINKS_AT_MOST = 40  # as the Linux kernel: MAXSYMLINKS
 _PATH_AT_MOST_CHARS = 4096  # as the Linux kernel: PATH_MAX
@@ -132,14 +135,33 @@ class RootHost(ResolvingHost, FileHost):
             raise NotADirectory("the root directory's name is empty")
         self.name = root
         self.environ: Mapping[str, str] = dict(environ or {})
+        if mount := dead_mount(root):
+            raise NotADirectory(f"{root}: {why_dead(mount)}")
         try:
             self._tree = Tree(root)
             names = {name.lower() for name in names_in(self._tree.place(()), root)}
         except (OSError, ValueError, HostError) as error:
             raise NotADirectory(f"{root}: {_why_not(error)}") from error
         self.os_family = family_of(names)
+        self._mounts = _mounts_below(root)
+        self._dead: dict[str, None] = {}  # of them, those that do not answer
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """The file systems below the root that were asked for something and do not answer."""
+        return tuple(Unread(mount, f"{why_dead(mount)}: nothing below it was read") for mount in self._dead)
+
+    def _refuse_dead_mount(self, parts: Sequence[str]) -> None:
+        """Raise Unreadable for a path in a mount that does not answer."""
+        for at in range(len(parts)):
+            mount = self._mounts.get(tuple(parts[: at + 1]), "")
+            if mount and not answers(mount):
+                self._dead[mount] = None
+                raise Unreadable("/" + "/".join(parts), why_dead(mount))
 
     def _text_at(self, parts: list[str]) -> str | None:
+        if self._mounts:
+            self._refuse_dead_mount(parts)
         return self._tree.link_at(tuple(parts))
 
     def _names_at(self, parts: list[str], shown: str) -> tuple[str, ...]:
@@ -152,10 +174,19 @@ class RootHost(ResolvingHost, FileHost):
         return self._place(self._resolve(path, follow_last=False), path)
 
     def _place(self, parts: list[str], shown: str) -> Place:
+        if self._mounts:
+            self._refuse_dead_mount(parts)
         try:
             return self._tree.place(tuple(parts))
         except OSError as error:
             raise reason(shown, error) from error
+
+
+def _mounts_below(root: str) -> Mapping[tuple[str, ...], str]:
+    """The mounts below a directory that may hang, by their components."""
+    mounts = hanging_mounts()
+    start = f"{os.path.realpath(root).rstrip('/')}/" if mounts else ""
+    return {tuple(one[len(start) :].split("/")): one for one in mounts if one.startswith(start)}
 
 
 def family_of(names: set[str]) -> str:

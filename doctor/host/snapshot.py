@@ -39,7 +39,7 @@ class Snapshot(StatusHost):
         )
         self.set_by = getattr(host, "set_by", None)  # of an image: the line of its history that set a variable
         self.image_facts = getattr(host, "image_facts", Unseen("no image was looked at"))
-        self.unread: tuple[Unread, ...] = getattr(host, "unread", ())  # of an image: what there was no room for
+        self.left_out: dict[Unread, None] = {}  # what a bound of ours left out
         self._host = host
         self._status: dict[str, FileStatus | HostError | None] = {}  # None: Missing
         self._names: dict[str, tuple[str, ...] | HostError | None] = {}
@@ -52,6 +52,11 @@ class Snapshot(StatusHost):
         self.said: dict[tuple[str, str], Any] = {}
         self.contents: dict[tuple[str, int], bytes] = {}
         self._ran: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], Ran] = {}
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """What was not read: file systems that do not answer, what a bound left out, what of an image had no room."""
+        return (*getattr(self._host, "unread", ()), *self.left_out)
 
     def run(self, argv: tuple[str, ...], timeout_s: float = 5.0, env: Mapping[str, str] | None = None) -> Ran:
         """See Host; what ended is not run again."""

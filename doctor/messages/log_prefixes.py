@@ -54,7 +54,7 @@ _KEYS = (
     "log|msg|message|MESSAGE|@message|textPayload|line|text|event|body|stringValue|error|err|exception|exc_info|"
     "stack|stack_trace|stacktrace|traceback|evalue|py_callstack|stderr|stdout|output|details?"
 )
-_SAID = re.compile(rf'(?:"(?:{_KEYS})"\s*:\s*\[?\s*|(?<![\w.-])(?:{_KEYS})=){_STRING}')
+_SAID = re.compile(rf'(?:"(?:{_KEYS})"\s{{0,40}}:\s{{0,40}}\[?\s{{0,40}}|(?<![\w.-])(?:{_KEYS})=){_STRING}')
 _NEXT = re.compile(rf"\s*,\s*{_STRING}")
 # But Ollama's line about a GPU: what it says stands behind its message.
 _IS_JSON = re.compile(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from doctor.output.private_commands import HIDDEN
+
 KEPT_NAMES = frozenset({"root", "user", "users", "public", "default", "shared", "all users"})
 # An account or a host may be called like a part of the stack or of every path; such a word goes as a home only.
 STACK_WORDS = frozenset(
@@ -63,7 +65,8 @@ _QUAD = r"(?:\d{1,3}\.){3}\d{1,3}"
 _IS = r"[\"']?\s*[:=]\s*[\"']?"
 _SCHEMES = r"(?:https?|ssh|git|ftp|ldaps?|postgres(?:ql)?|mysql|redis|amqp|nfs|smb|tcp|grpc|mongodb|s3)"
 _COLONS = r"[0-9A-Fa-f:]"
-HIDDEN = "<secret>"
+_KEY_ATTRIBUTE = re.compile(r"\s(?:name|key|id|property)\s?=\s?[\"']([^\"']{1,100})")
+_VALUE_ATTRIBUTE = re.compile(r"(\svalue\s?=\s?[\"'])[^\"']+")
 
 
 def is_secret(name: str) -> bool:
@@ -152,6 +155,21 @@ def _account(match: re.Match[str]) -> str:
     return match[0] if match[2] in _BRANCHES else f"{user}@{match[2] if match[2] in _LOCAL else '<host>'}"
 
 
+def _element(match: re.Match[str]) -> str:
+    """An element of XML whose name, or whose key, says that its text is secret."""
+    key = _KEY_ATTRIBUTE.search(match[2])
+    names_secret = is_secret(match[1]) or (key is not None and is_secret(key[1]))
+    return f"<{match[1]}{match[2]}>{HIDDEN}" if names_secret else match[0]
+
+
+def _attributes(match: re.Match[str]) -> str:
+    """A tag of XML: <add key="ApiKey" value="x"/>, in either order."""
+    key = _KEY_ATTRIBUTE.search(match[0])
+    if key is None or not is_secret(key[1]):
+        return match[0]
+    return _VALUE_ATTRIBUTE.sub(rf"\1{HIDDEN}", match[0])
+
+
 def _internal(match: re.Match[str]) -> str:
     """A host by a name of an internal network; torch.internal is a module."""
     return match[0] if match[0].partition(".")[0].lower() in STACK_WORDS | _SETTINGS else "<host>"
@@ -184,21 +202,32 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     ("-", re.compile(r"\b(GPU|MIG|GPU-|MIG-GPU)-[0-9a-fA-F]{4,8}(-[0-9a-fA-F]{2,12})*(/\d+)*"), r"\1-<uuid>"),
     ("-", re.compile(r"\b[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
     ("://", re.compile(r"://[^\s/\"'<>]+@"), "://<credentials>@"),
-    ("://", re.compile(r"://[^\s/\"'<>:@]+:(?!\d{1,5}[/?#])[^\s\"'<>@]{1,400}@"), "://<credentials>@"),
+    ("://", re.compile(r"://[^\s/\"'<>:@]*:(?!\d{1,5}[/?#])[^\s\"'<>@]{1,400}@"), "://<credentials>@"),
     ("--", re.compile(rf"((?<![\w-])--[a-z_-]{{0,40}}?(?:passw(?:or)?d|phrase|token|secret|[_-]key) +)(?!-){_WORD}"),
      r"\1<secret>"),
     ("-", re.compile(r"((?<![\w-])(?:-u|--user|--proxy-user)[ =]+[\"']?(?!\d+:)[^\s:/\"']+:)[^\s\"']+"), r"\1<secret>"),
-    (" -p", re.compile(rf"(\b(?:sshpass|(?:docker|podman|skopeo|oc|az) login\b[^\n&;|]{{0,200}}?) -p ?){_WORD}"),
+    ("%", re.compile(r"(\b(?:user(?:name)?=|-U ?[\"']?)(?!\d)[^\s,%\"']{1,64}%)[^\s,\"']+"), r"\1<secret>"),
+    ("use ", re.compile(rf"(?i)(\bnet use (?:[A-Z*]: )?\\\\\S{{1,200}} (?:/\S{{1,100}} ){{0,4}})(?![/*]){_WORD}"),
      r"\1<secret>"),
-    (" -p", re.compile(r"(\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n&;|]{0,200}? -p)[^\s-]\S*"), r"\1<secret>"),
+    ("|", re.compile(
+        rf"(\b(?:echo|printf) (?:-n )?){_WORD}"
+        r"(?= ?\|[^\n|]{0,200}?(?:--password-stdin|sudo -S|chpasswd|--stdin|cryptsetup))"),
+     r"\1<secret>"),
+    ("<<<", re.compile(r"(\bchpasswd ?<<< ?[\"']?[^\s:]{1,64}:)[^\s\"']+"), r"\1<secret>"),
+    ("set ", re.compile(
+        rf"(?i)(\bconfig(?:ure)? set [\w.]{{0,60}}(?:secret|token|password|key)[\w.]{{0,40}} ){_WORD}"),
+     r"\1<secret>"),
+    ("/", re.compile(r"((?:\bjdbc:oracle:\w+:|\bsqlplus (?:-\w+ ){0,4})[^\s/@\"']{1,64}/)[^\s@\"']+"), r"\1<secret>"),
     ("login", re.compile(r"(\blogin\s+\S+\s+password\s+)\S+"), r"\1<secret>"),  # .netrc
     ("ookie", re.compile(r"(\b(?:set-)?cookie[\"']?\s*[:=]\s*[\"']?)[^\n\"']+", re.IGNORECASE), r"\1<secret>"),
     (" ", re.compile(r"(?m)(\b(?:ENV|setenv|setx|set -\w+) +([A-Za-z0-9_]+) +)[^=\s][^\n]*"), _set_by_blank),
     ("PASS=", re.compile(rf"(\b(?!BYPASS|COMPASS)[A-Z]*PASS=){_WORD}"), r"\1<secret>"),
     (";", re.compile(r"(;\s?pwd\s?=\s?)[^;\s\"']+", re.IGNORECASE), r"\1<secret>"),  # a connection string
     ("</", re.compile(r"(<(?:password|passwd|token|secret|api-?key)>)[^<\n]+", re.IGNORECASE), r"\1<secret>"),
+    ("</", re.compile(r"<([A-Za-z][\w:.-]{0,80})((?:\s[^<>]{0,200})?)>([^<]{1,2000})(?=</)"), _element),
+    ("value", re.compile(r"<[A-Za-z][\w:.-]{0,80}\s[^<>]{1,400}>?"), _attributes),
     ("PRIVATE KEY", re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[^-]+"), r"\1<secret>"),
-    ("assword ", re.compile(r"(?m)(^\s*password +)\S+\s*$", re.IGNORECASE), r"\1<secret>"),  # .netrc, line by line
+    ("assword ", re.compile(r"(?m)(^[ \t]*password +)\S+[ \t]*$", re.IGNORECASE), r"\1<secret>"),  # a line of .netrc
     (" ", re.compile(
         r"((?<![\w.<-])((?:\w{0,40}_)?(?:pass(?:word|wd|phrase|code)?|token|secret|community|(?:api|access|private)_?key"
         r"|credentials?|pwd|pat|dsn)(?:_\w{1,20})?) {1,8})(?![ -])([^\s\"'`,;)\]}]{3,})", re.IGNORECASE), _after_name),

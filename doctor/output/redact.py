@@ -14,9 +14,9 @@ from doctor.host import Host
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.seen import Seen, Unseen, value_or
+from doctor.output.private_commands import HIDDEN, without_passwords, words_without_passwords
 from doctor.output.private_forms import (
     FORMS,
-    HIDDEN,
     KEPT_NAMES,
     STACK_WORDS,
     is_checksum,
@@ -79,6 +79,7 @@ class Redactor:
         if self._is_in_key and _KEY_LINE.fullmatch(text):
             return HIDDEN
         self._is_in_key = "PRIVATE KEY-----" in text and "-----END" not in text
+        text = without_passwords(text)
         for needed, pattern, mark in FORMS:
             if needed in text:
                 text = pattern.sub(mark, text)
@@ -106,6 +107,8 @@ class Redactor:
     def _sequence(self, values: Sequence[Any]) -> Iterator[Any]:
         """Of a command line, a list of lines, or a name and its value."""
         names_next, before = False, ""
+        if all(isinstance(one, str) for one in values):
+            values = words_without_passwords(values)
         for number, one in enumerate(values):
             if isinstance(one, str):
                 yield HIDDEN if names_next else self.text(_without_password(one) if before in _USER_OPTIONS else one)

@@ -123,7 +123,7 @@ def _edited(one: DockerfileLine, change: _Change) -> str:
     head, body = one.what[:start], one.what[start:]
     made = _REQUIREMENT.sub(put, body)
     if change.remove & {*_names(body)}:
-        made = re.sub(r"  +(?=\S)", " ", made)
+        made = re.sub(r"(?<! )  +(?=\S)", " ", made)
     if not change.address or not change.install.keys() & {*_names(body)}:
         return head + made
     if not is_run:

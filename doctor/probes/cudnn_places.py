@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
 from doctor.host import Host
-from doctor.host.optional_reads import names_of
+from doctor.host.optional_reads import first_names, names_of
 from doctor.loader.cards import card_of
 from doctor.model.facts.environment import Distribution, Environment, Framework
 from doctor.model.facts.loader import FoundBy, LoaderFacts
@@ -105,7 +105,7 @@ def _of_toolkits(host: Host, toolkit: ToolkitFacts) -> Iterator[CudnnPlace]:
     roots = {
         one.path: None for one in value_or(toolkit.toolkits, ()) if one.kind in {"directory", "hpc-sdk", "windows"}
     }
-    for name in names_of(host, "/usr/local")[:_ENTRIES_AT_MOST]:
+    for name in first_names(host, "/usr/local", _ENTRIES_AT_MOST):
         if name.startswith(("cuda", "cudnn")):
             roots[f"/usr/local/{name}"] = None
     roots["/opt/cuda"] = roots["/usr/lib/cuda"] = None
@@ -118,7 +118,7 @@ def _below(host: Host, root: str, origin: str, *, is_named: bool = False) -> Ite
     """The directories of an unpacked archive or of a toolkit, also one for several architectures."""
     for folder in _TOOLKIT_LIBRARIES:
         yield CudnnPlace(f"{root}/{folder}", origin, (f"{root}/include",), is_named=is_named and folder == "lib")
-    for name in names_of(host, f"{root}/targets")[:_ENTRIES_AT_MOST]:
+    for name in first_names(host, f"{root}/targets", _ENTRIES_AT_MOST):
         target = f"{root}/targets/{name}"
         yield CudnnPlace(f"{target}/lib", origin, (f"{target}/include",))
 
@@ -128,15 +128,15 @@ def _of_windows(host: Host) -> Iterator[CudnnPlace]:
     if host.os_family != "windows":
         return
     programs = host.environ.get("ProgramFiles", "C:/Program Files").replace("\\", "/")
-    for release in names_of(host, f"{programs}/NVIDIA/CUDNN")[:_ENTRIES_AT_MOST]:
+    for release in first_names(host, f"{programs}/NVIDIA/CUDNN", _ENTRIES_AT_MOST):
         root = f"{programs}/NVIDIA/CUDNN/{release}"
         yield CudnnPlace(f"{root}/bin", "windows", (f"{root}/include",))
-        for cuda in names_of(host, f"{root}/bin")[:_ENTRIES_AT_MOST]:
+        for cuda in first_names(host, f"{root}/bin", _ENTRIES_AT_MOST):
             named = re.fullmatch(r"(\d{2})\.\d+", cuda)
             for path in (f"{root}/bin/{cuda}", f"{root}/bin/{cuda}/x64"):
                 place = CudnnPlace(path, "windows", (f"{root}/include/{cuda}", f"{root}/include"))
                 yield place._replace(cuda_major=Seen(int(named[1]), Place(path))) if named else place
-    for release in names_of(host, f"{programs}/NVIDIA GPU Computing Toolkit/CUDA")[:_ENTRIES_AT_MOST]:
+    for release in first_names(host, f"{programs}/NVIDIA GPU Computing Toolkit/CUDA", _ENTRIES_AT_MOST):
         yield from _below(host, f"{programs}/NVIDIA GPU Computing Toolkit/CUDA/{release}", "toolkit")
 
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from compat.base.paths import usual
 from compat.base.record import NamedTuple
 from doctor.host import Host, HostError
-from doctor.host.optional_reads import names_of
+from doctor.host.optional_reads import first_names, leave_out
 from doctor.pyenv.prefixes import Located, NoSuchInterpreter, Opaque, is_environment, library_tags, locate
 from doctor.pyenv.project import project_environments, working_directory
 from doctor.pyenv.started import interpreter_started
 
 _ON_A_ROOT_AT_MOST = 48
-_NAMES_AT_MOST = 200  # entries of one folder that are looked into for environments
+_NAMES_AT_MOST = 2_000  # entries of one folder that are looked into for environments
 _HOMES_AT_MOST = 50
 _KERNELS_AT_MOST = 32
 _KERNEL_BYTES = 64 << 10
@@ -151,7 +151,7 @@ def _behind_kernels(host: Host, known: list[InterpreterCandidate]) -> list[Inter
     """The interpreters of installed Jupyter kernels."""
     found = []
     for folder in _kernel_folders(host, known):
-        for name in names_of(host, folder)[:_KERNELS_AT_MOST]:
+        for name in first_names(host, folder, _KERNELS_AT_MOST):
             interpreter = _interpreter_of_kernel(host, f"{folder}/{name}/kernel.json")
             located = _try(host, interpreter) if interpreter else None
             if located:
@@ -191,10 +191,12 @@ def _on_root(host: Host) -> Iterator[InterpreterCandidate]:
         located = _try(host, place)
         if located is None:
             continue
+        if found == _ON_A_ROOT_AT_MOST:
+            why = f"the first {found} were checked; name others with --python"
+            leave_out(host, "further Python environments", why)
+            return
         yield InterpreterCandidate("root", _by_its_alias(host, located))
         found += 1
-        if found == _ON_A_ROOT_AT_MOST:
-            return
 
 
 def _by_its_alias(host: Host, located: Located) -> Located:
@@ -205,7 +207,7 @@ def _by_its_alias(host: Host, located: Located) -> Located:
 
     if not store_python.family_of(located.prefix):
         return located
-    homes = (f"C:/Users/{name}" for name in names_of(host, "C:/Users")[:_HOMES_AT_MOST])
+    homes = (f"C:/Users/{name}" for name in first_names(host, "C:/Users", _HOMES_AT_MOST))
     aliases = (store_python.alias_of(host, located.prefix, home) for home in homes)
     return located._replace(interpreter=next(filter(None, aliases), located.interpreter))
 
@@ -216,7 +218,7 @@ def _places(host: Host) -> Iterator[str]:
         yield from _newest_interpreters(host, folder)
     homes = _homes(host)
     for folder in (*_FOLDERS_OF_ENVIRONMENTS, *homes):
-        for name in names_of(host, folder)[:_NAMES_AT_MOST]:
+        for name in first_names(host, folder, _NAMES_AT_MOST):
             yield from _environments_at(host, f"{folder.rstrip('/')}/{name}")
     for home in homes:
         if home != host.environ.get("HOME"):  # whose packages every Python there sees
@@ -234,7 +236,7 @@ def _newest_interpreters(host: Host, folder: str) -> list[str]:
 
 
 def _homes(host: Host) -> list[str]:
-    return ["/root", *(f"/home/{name}" for name in names_of(host, "/home")[:_HOMES_AT_MOST])]
+    return ["/root", *(f"/home/{name}" for name in first_names(host, "/home", _HOMES_AT_MOST))]
 
 
 def _environments_at(host: Host, folder: str) -> Iterator[str]:
@@ -248,7 +250,7 @@ def _environments_at(host: Host, folder: str) -> Iterator[str]:
 
 
 def _below(host: Host, folder: str) -> Iterator[str]:
-    for name in names_of(host, folder)[:_NAMES_AT_MOST]:
+    for name in first_names(host, folder, _NAMES_AT_MOST):
         if not name.startswith("."):
             yield f"{folder}/{name}"
 
@@ -256,17 +258,17 @@ def _below(host: Host, folder: str) -> Iterator[str]:
 def _windows_places(host: Host) -> Iterator[str]:
     """Where the installers for Windows put Python, and where people keep environments."""
     for folder in ("C:/", "C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData"):
-        for name in names_of(host, folder)[:_NAMES_AT_MOST]:
+        for name in first_names(host, folder, _NAMES_AT_MOST):
             if name.lower().startswith(("python3", "python2", "anaconda", "miniconda", "miniforge", "mambaforge")):
                 yield from _with_conda_environments(host, f"{folder.rstrip('/')}/{name}")
     from doctor.pyenv import store_python  # late: only Windows has it
 
-    for name in names_of(host, store_python.FOLDER)[:_NAMES_AT_MOST]:
+    for name in first_names(host, store_python.FOLDER, _NAMES_AT_MOST):
         if store_python.family_of(f"{store_python.FOLDER}/{name}"):
             yield f"{store_python.FOLDER}/{name}"
-    for user in names_of(host, "C:/Users")[:_NAMES_AT_MOST]:
+    for user in first_names(host, "C:/Users", _NAMES_AT_MOST):
         yield from _below(host, f"C:/Users/{user}/AppData/Local/Programs/Python")
-        for name in names_of(host, f"C:/Users/{user}")[:_NAMES_AT_MOST]:
+        for name in first_names(host, f"C:/Users/{user}", _NAMES_AT_MOST):
             yield from _environments_at(host, f"C:/Users/{user}/{name}")
 
 

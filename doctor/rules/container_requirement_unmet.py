@@ -90,7 +90,7 @@ def _refused(name: str, value: str, found: Outcome, facts: Facts, matrix: Matrix
         )
     failed = found.decides
     if failed[0].is_invalid:
-        line = re.sub(r" *(<=|>=|!=|=|<|>) *", r"\1", value)
+        line = re.sub(r" {0,40}(<=|>=|!=|=|<|>) *", r"\1", value)
         return bad(
             f"containers of this image do not start: in {name}, {failed[0].why}",
             Advice(set_to(name, f'"{line}"', facts) if line != value else f"Correct {name}."),

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from compat.base import trust
-from doctor.host import HostError, Missing, NotRunnable, Unreadable
-from doctor.host import live as live_module
+from doctor.host import HostError, Missing, NotRunnable
 from doctor.host.live import LiveHost
 
 AS_ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
@@ -102,57 +99,6 @@ def test_root_follows_a_link_before_it_judges(program: Path, tmp_path: Path) -> 
     program.symlink_to(target)
     with pytest.raises(NotRunnable):
         host(program).run(("tool",))
-
-
-@pytest.mark.parametrize(
-    ("links", "path", "mount"),
-    [
-        ({}, "/m/x", "{root}/m"),
-        ({}, "/m", "{root}/m"),
-        ({}, "/mm/x", ""),
-        ({}, "/m/../x", "{root}/m"),
-        ({"/home": "m/home"}, "/home/user", "{root}/m"),
-        ({"/home": "{root}/m"}, "/home/user", "{root}/m"),
-        ({"/a": "b", "/b": "a"}, "/a/x", ""),
-        ({"/l": "x"}, "/l/y", ""),
-    ],
-)
-def test_the_way_into_a_mount(tmp_path: Path, links: dict[str, str], path: str, mount: str) -> None:
-    root = os.path.realpath(tmp_path)
-    for name, target in links.items():
-        (tmp_path / name.lstrip("/")).symlink_to(target.format(root=root))
-    found = live_module._mount_on_the_way(f"{root}{path}", (f"{root}/m", f"{root}/other"))
-    assert found == mount.format(root=root) or (path == "/m/../x" and found in {"", f"{root}/m"})
-
-
-def test_a_dead_mount_costs_a_bounded_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dead = os.path.realpath(tmp_path)
-    asked, released = [], threading.Event()
-
-    def hang(path: str) -> None:
-        asked.append(path)
-        released.wait(60)
-
-    monkeypatch.setattr(live_module, "_network_mounts", lambda: (dead,))
-    monkeypatch.setattr(live_module, "_MOUNT_ANSWERS_WITHIN_S", 0.2)
-    monkeypatch.setattr(os, "stat", hang)
-    this = LiveHost({})
-    started = time.monotonic()
-    for name in ("a", "b", "c"):
-        with pytest.raises(Unreadable, match="does not answer"):
-            this.read_bytes(f"{dead}/{name}")
-        assert not this.may_access(f"{dead}/{name}", "r")
-    assert time.monotonic() - started < 25
-    released.set()
-    assert asked == [dead]
-    monkeypatch.undo()
-    assert LiveHost({}).is_dir(dead)
-
-
-def test_a_mount_that_answers_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "f").write_text("x", encoding="utf-8")
-    monkeypatch.setattr(live_module, "_network_mounts", lambda: (os.path.realpath(tmp_path),))
-    assert LiveHost({}).read_text(f"{os.path.realpath(tmp_path)}/f") == "x"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux devices")

@@ -1,4 +1,7 @@
-"""The long runs: `python -m tests.hostile trees 50000 --seed 1`, `python -m tests.hostile mutants 1000000`."""
+"""The long runs: `python -m tests.hostile trees 50000 --seed 1`, `python -m tests.hostile mutants 1000000`.
+
+`lines`, `names`, `reports`, `traps` and `kills` are the attacks of `tests/hostile/attacks.py`.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,39 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.hostile.attacks import ATTACKS
+
+_SHOWN_EVERY = 500
+
 
 def main() -> None:
     """Say what was broken, and how far it is every thousand."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("trees", "mutants"))
+    parser.add_argument("what", choices=("trees", "mutants", *ATTACKS))
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=1, help="of the first")
     parser.add_argument("--only", default="", help="mutants: readers of bytes whose name holds this")
     asked = parser.parse_args()
     os.environ["GPUDOCTOR_CACHE"] = ""
     started = time.monotonic()
-    broken = _trees(asked.seed, asked.count) if asked.what == "trees" else _mutants(asked.seed, asked.count, asked.only)
+    if asked.what in ATTACKS:
+        broken = _attack(asked.what, asked.seed, asked.count)
+    else:
+        broken = (
+            _trees(asked.seed, asked.count) if asked.what == "trees" else _mutants(asked.seed, asked.count, asked.only)
+        )
     print(f"{asked.count} from seed {asked.seed}: {broken} broken, {time.monotonic() - started:.0f} s")
+
+
+def _attack(what: str, first: int, count: int) -> int:
+    broken = 0
+    for start in range(first, first + count, _SHOWN_EVERY):
+        seeds = range(start, min(start + _SHOWN_EVERY, first + count))
+        for one in ATTACKS[what](seeds):
+            broken += 1
+            print(one, flush=True)
+        print(f"{seeds.stop - first} {what}, {broken} broken", flush=True)
+    return broken
 
 
 def _trees(first: int, count: int) -> int:

@@ -219,7 +219,7 @@ def _gpus(told: Told, matrix: Matrix) -> Fact[tuple[Gpu, ...]]:
 
 
 def _whole(name: str) -> str:
-    return re.sub(r"\s*\.\.\.?$", "", name).strip()
+    return re.sub(r"\.\.\.?$", "", name).strip()
 
 
 def _short(name: str) -> str:

@@ -150,7 +150,7 @@ class _Reader:
             return f"=={value}" if key.endswith("count") else f">={value}"
         if not isinstance(value, str) or not value.strip():
             raise self._wrong(key, "a range in quotes, such as >=580.65.06" + (", or a number" if numbers else ""))
-        wanted = re.sub(r"\s*GiB\s*$", "", value.strip(), flags=re.IGNORECASE) if numbers else value.strip()
+        wanted = re.sub(r"GiB$", "", value.strip(), flags=re.IGNORECASE).rstrip() if numbers else value.strip()
         wanted = f">={wanted}" if wanted[:1].isdigit() else wanted
         try:
             clauses = len(SpecifierSet(wanted))

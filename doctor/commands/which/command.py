@@ -10,9 +10,11 @@ from doctor.commands.which.live import Running, compared, running
 from doctor.commands.which.product import PRODUCTS, Product, product_of
 from doctor.host import BadRequest, Host
 from doctor.host.choice import host_of
+from doctor.host.snapshot import Snapshot
 from doctor.model.facts.environment import Environment
+from doctor.model.facts.failure import Unread
 from doctor.model.facts.loader import LoaderFacts
-from doctor.model.facts.seen import value_or
+from doctor.model.facts.seen import Unseen, value_or
 from doctor.output.document import TextStyle
 from doctor.output.write import deliver, format_for
 
@@ -42,7 +44,7 @@ def which(question: Question, terminal: TextStyle) -> tuple[str, int]:
     if question.pid is not None and question.root is not None:
         raise BadRequest("--live looks at this machine, --root at another: give one of them")
     process = running(question.pid) if question.pid is not None else None
-    host: Host = process.host if process else host_of(question.root)
+    host = Snapshot(process.host if process else host_of(question.root))
     unknown = _unknown_loader(host)
     if unknown:
         status, document = CANNOT_BE_TOLD, WhichDocument(question.library, unknown=unknown)
@@ -50,6 +52,8 @@ def which(question: Question, terminal: TextStyle) -> tuple[str, int]:
         answers = _answers(host, product, question, process)
         checked = compared(answers, process, product) if process else None
         status = checked.status if checked else _status(answers)
+        if host.unread and not process:
+            status, answers = CANNOT_BE_TOLD, _with_unread(answers, host.unread)
         if question.redact:
             from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
 
@@ -112,7 +116,12 @@ def _told(
         return _told_of_dlls(host, search, environment, product, subjects)
     told = [about(host, search, one, product) for one in subjects]
     asking = [one for one in told if one.items or one.unknown or one.failure]
-    return asking or [without_framework(host, search, environment, product)]
+    if asking:
+        return asking
+    answer = without_framework(host, search, environment, product)
+    if isinstance(environment.frameworks, Unseen):
+        answer = answer._replace(unknown=f"which frameworks it has: {environment.frameworks.why}")
+    return [answer]
 
 
 def _told_of_dlls(
@@ -127,6 +136,12 @@ def _told_of_dlls(
         why = f"no library of a framework that could be read asks for {product.name}"
         program = program._replace(failure="", unknown=why)
     return asking or [program]
+
+
+def _with_unread(answers: tuple[WhichAnswer, ...], unread: tuple[Unread, ...]) -> tuple[WhichAnswer, ...]:
+    """Say with each answer what was not read: it may hold another environment, or another copy."""
+    whys = [f"{one.label}: {one.why}" for one in unread]
+    return tuple(one._replace(unknown="; ".join((*filter(None, (one.unknown,)), *whys))) for one in answers)
 
 
 def _status(answers: tuple[WhichAnswer, ...]) -> int:

@@ -95,7 +95,8 @@ def not_compiled(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
     asked = re.search(r"-arch[= ]*(?:compute|sm)_(\d{2,3})|compute capability \(?(\d{1,2}\.\d)", clues.text)
     cards = (*((_capability((asked[1] or asked[2]).replace(".", "")),) if asked else ()), *clues.capabilities)
     told = re.search(
-        r"CUDA (?:Runtime |Build )?Version *:? *(\d{1,2})(?:0(\d)0\b|\.(\d))|release (\d+)\.(\d), V", clues.text
+        r"CUDA (?:Runtime |Build )?Version {0,40}:? {0,40}(\d{1,2})(?:0(\d)0\b|\.(\d))|release (\d+)\.(\d), V",
+        clues.text,
     )
     cuda = clues.build_cuda
     if told:

@@ -18,7 +18,9 @@ def cuda_dll(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     number = re.search(r"64_(\d+)", name)
     major = number[1] if number and int(number[1]) < 30 else (number[1][:-1] if number else "")
     named = set(
-        re.findall(r"CUDA[/\\ _]*(?:cuDNN|toolkit|version|PATH_)?[ :=]*v?(\d{1,2})[._]\d", clues.text, re.IGNORECASE)
+        re.findall(
+            r"CUDA[/\\ _]{0,9}(?:cuDNN|toolkit|version|PATH_)?[ :=]{0,9}v?(\d{1,2})[._]\d", clues.text, re.IGNORECASE
+        )
     )
     if major in named:
         yield Means(_PATH, f"an installed CUDA has {name}, but this program does not find it", 0.93)

@@ -31,17 +31,26 @@ class NoSuchProduct(NoSuchName):
     """The matrix knows no such product; where none has a name like it, the list is what helps."""
 
     def __init__(self, name: str, known: Collection[str]) -> None:
-        self.name = name
-        glued = re.fullmatch(r"([a-z][a-z-]*?)-?(\d+(?:-\d+)*)", name)
-        if glued and glued[1] in known:
-            release = glued[2].replace("-", ".")
-            meant = f"{glued[1]}=={release}" + ("" if "." in release else ".*")
-            self.question = f"did you mean {meant}?"
-            GpudoctorError.__init__(self, f"no product {name!r}; {self.question}")
-        else:
-            super().__init__("product", name, known)
-        self.why = self.question or "no data about it"
-        self.hint = "" if self.question else "for a list: gpudoctor matrix list"
+        super().__init__("product", name, known)
+
+    @property
+    def question(self) -> str:
+        """See NoSuchName; torch2.9.1 means torch==2.9.1."""
+        glued = re.fullmatch(r"([a-z][a-z-]*?)-?(\d+(?:-\d+)*)", self.name)
+        if not glued or glued[1] not in self.known:
+            return super().question
+        release = glued[2].replace("-", ".")
+        return f"did you mean {glued[1]}=={release}{'' if '.' in release else '.*'}?"
+
+    @property
+    def why(self) -> str:
+        """Return why it is not judged."""
+        return self.question or "no data about it"
+
+    @property
+    def hint(self) -> str:  # type: ignore[override]
+        """See GpudoctorError."""
+        return "" if self.question else "for a list: gpudoctor matrix list"
 
 
 class NoRows(GpudoctorError):
@@ -76,8 +85,8 @@ def named_product(spec: Spec, *also: str) -> Spec | None:
 
     Raises NoRows for what is known to have none, with the reason.
     """
-    shipped = _shipped()
-    there = _frameworks().union(also) if also else _frameworks()
+    shipped, frameworks, packages = _shipped()
+    there = {*frameworks, *also}
     traits = traits_of(spec.name)
     if spec.name in there or (spec.name == traits.id and there.intersection(packages_of(spec, shipped))):
         return spec
@@ -86,16 +95,15 @@ def named_product(spec: Spec, *also: str) -> Spec | None:
         return meant
     if spec.name in traits.distributions and there.intersection(packages_of(spec, shipped)):
         own = ", ".join(sorted(there & {*traits.distributions}))
-        raise NoRows(spec.name, f"its family has data for {own}")
-    return None
+        raise NoRows(spec.name, f"of its family there are those of {own}")
+    raise NoSuchProduct(spec.name, there | packages)
 
 
-def known_product(spec: Spec, *also: str) -> Spec:
-    """Return what `named_product` does; raises NoSuchProduct, with names like it, and NoRows."""
-    found = named_product(spec, *also)
-    if found is None:
-        raise NoSuchProduct(spec.name, _frameworks().union(also) | names_of_packages(_shipped()))
-    return found
+@lru_cache(maxsize=1)
+def _shipped() -> tuple[Matrix, frozenset[str], frozenset[str]]:
+    """The shipped rows, what has builds, and the names of packages: a lock file asks for thirty thousand."""
+    matrix = Matrix()
+    return matrix, frozenset(filter(is_framework, products())), frozenset(names_of_packages(matrix))
 
 
 def known_products(specs: Iterable[Spec], *also: str) -> tuple[tuple[Spec, ...], tuple[NotJudged, ...]]:

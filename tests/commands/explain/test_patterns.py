@@ -11,7 +11,7 @@ import importlib
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,6 +161,31 @@ def _least(items: Any) -> str:
     return text
 
 
+BLANKS = (" ", "\t", "\n", " \t", "\n ", "x ", "a\n")
+SHORT, LONG = 2_500, 16_000
+BLANKS_S = 0.05
+SUSPECT_S = 0.004  # for the short text: linear ones take a tenth
+
+
+def slow_blanks(one: Used) -> tuple[float, str]:
+    """The seconds of the slowest run of blanks behind what leads to a repeated part, and that text."""
+    tree = list(parser.parse(one.pattern.pattern, one.pattern.flags & ~re.DEBUG))
+    tried = getattr(one.pattern, one.method if one.method in {"match", "fullmatch"} else "search")
+    worst = (0.0, "")
+    for before in sorted({"", *(before for before, _ in _repeats(tree, ""))}):
+        for text in (f"{before}{blank * LONG}" for blank in BLANKS):
+            for end in ("", ENDS[0]):
+                if _seconds(tried, text[:SHORT] + end) > SUSPECT_S:
+                    worst = max(worst, (_seconds(tried, text[:LONG] + end), text))
+    return worst
+
+
+def _seconds(tried: Callable[[str], object], text: str) -> float:
+    started = time.thread_time()
+    tried(text)
+    return time.thread_time() - started
+
+
 def slow_text(one: Used) -> tuple[float, str]:
     """The seconds of the text that takes longest, and that text."""
     worst = (0.0, "")
@@ -180,6 +205,8 @@ def test_the_makers_of_hostile_texts_find_what_they_are_made_for() -> None:
     for bad in (r"x: *v? *\d", r"\d+x?\d+:", r"\S+\.so"):
         taken, text = slow_text(Used(re.compile(bad), "search", ""))
         assert taken > 0.004, (bad, text[:40])
+    assert slow_blanks(Used(re.compile(r"x\s*$"), "search", ""))[0] == 0
+    assert slow_blanks(Used(re.compile(r"\s*GiB\s*$"), "search", ""))[0] > BLANKS_S
 
 
 @pytest.mark.slow
@@ -188,4 +215,6 @@ def test_every_pattern_takes_linear_time() -> None:
     every = used()
     assert len(every) > 500
     slow = [(one.place, one.pattern.pattern[:120], *slow_text(one)) for one in every]
+    blank = [(one.place, one.pattern.pattern[:120], *slow_blanks(one)) for one in every]
+    assert [(where, what, taken, text[:40]) for where, what, taken, text in blank if taken > BLANKS_S] == []
     assert [(where, what, taken, text[:40]) for where, what, taken, text in slow if taken > SECONDS] == []

@@ -18,7 +18,7 @@ _KEYS = {
 _LIBC = re.compile(r"^ *libc *: *glibc (\d+\.\d+)")
 _TORCH = re.compile(r"^ *torch *: *(\d\S*)")
 _BY_TORCH = re.compile(r"^ *GPU (\d+) \(CUDA order\) *: *([^| ][^|]*) \| SM(\d+)(\d) \|")
-_BY_SMI = re.compile(r"^ *GPU (\d+) \(nvidia-smi order\) *: *([^,]+), *(\d+\.\d+),")
+_BY_SMI = re.compile(r"^ *GPU (\d+) \(nvidia-smi order\) *: *([^ ,][^,]*), *(\d+\.\d+),")
 _NVCC = re.compile(r"^ *nvcc version *: *release [\d.]+, V(\d+\.\d+\.\d+)")
 _NVCC_PATH = re.compile(r"^ *nvcc on PATH *: *(/\S+|[A-Za-z]:\\\S.*)$")
 _SECTION = re.compile(r"^ *==== (.+) ====$")

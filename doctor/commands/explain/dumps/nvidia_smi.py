@@ -9,7 +9,9 @@ from doctor.commands.explain.dump import Dump, Field, Said
 from doctor.messages.reading import Line
 
 _HEAD = re.compile(r"NVIDIA-SMI +[\d.]+ +(?:KMD |Driver )Version: *([\d.]+)(?: +CUDA (?:UMD )?Version: *(\d+\.\d+))?")
-_ROW = re.compile(r"^\| +(\d+) +(\S.*?) +(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)(?: +\|| +[0-9A-Fa-f]{4,8}:| +\| )")
+_ROW = re.compile(
+    r"^\| +(\d+) +(\S.{0,200}?) {1,200}(?:On|Off|WDDM|TCC|MCDM|N/A|ERR!)(?: +\|| +[0-9A-Fa-f]{4,8}:| +\| )"
+)
 _MODEL = re.compile(r"^ *\| +GPU +Name +(?:(Persistence-M)|Driver-Model|TCC/WDDM) *\|")
 _LISTED = re.compile(r"^GPU (\d+): (\S.*?) \(UUID: ")
 _FACT = re.compile(r"^ *(Driver Version|CUDA Version|Product Name) +: +(\S.*?) *$")
