@@ -1,4 +1,4 @@
-"""Wheel variants on an index: wheels of one release for one platform, distinguished by a label at the end of their name.
+"""Wheel variants on an index: wheels of one release and platform that a label at the end of their name tells apart.
 
 Sources: PEP 817 and PEP 825 (draft), file names and the file `{name}-{version}-variants.json`, which says what a label
 stands for. An installer that does not know them takes none of them.

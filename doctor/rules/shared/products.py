@@ -69,23 +69,12 @@ def meant_by(name: str, matrix: Matrix) -> str:
     return named.package if named else ""
 
 
-@lru_cache(maxsize=1)
-def _shipped() -> Matrix:
-    """The rows that come with gpudoctor, each table parsed once."""
-    return Matrix()
-
-
-@lru_cache(maxsize=1)
-def _frameworks() -> frozenset[str]:
-    return frozenset(filter(is_framework, products()))
-
-
 def named_product(spec: Spec, *also: str) -> Spec | None:
     """Return the spec by the package's own name, if the matrix has builds of it or it is one of `also`; else None.
 
     Raises NoRows for what is known to have none, with the reason.
     """
-    shipped, frameworks, packages = _shipped()
+    shipped, frameworks, _ = _shipped()
     there = {*frameworks, *also}
     traits = traits_of(spec.name)
     if spec.name in there or (spec.name == traits.id and there.intersection(packages_of(spec, shipped))):
@@ -95,8 +84,17 @@ def named_product(spec: Spec, *also: str) -> Spec | None:
         return meant
     if spec.name in traits.distributions and there.intersection(packages_of(spec, shipped)):
         own = ", ".join(sorted(there & {*traits.distributions}))
-        raise NoRows(spec.name, f"of its family there are those of {own}")
-    raise NoSuchProduct(spec.name, there | packages)
+        raise NoRows(spec.name, f"its family has data for {own}")
+    return None
+
+
+def known_product(spec: Spec, *also: str) -> Spec:
+    """Return what `named_product` does; raises NoSuchProduct, with names like it, and NoRows."""
+    found = named_product(spec, *also)
+    if found is None:
+        _, frameworks, packages = _shipped()
+        raise NoSuchProduct(spec.name, {*frameworks, *also, *packages})
+    return found
 
 
 @lru_cache(maxsize=1)
