@@ -26,7 +26,7 @@ _NO_PROSE = re.compile(
 _CODE = re.compile(
     r"`[^`]*`|\([^()]*[/`=][^()]*\)|'[^' ]+( [^']*)?'(?=[\s,.:;)]|$)|\"[^\"]*\"|https?://\S+|(?<!\w)--?\w[\w-]*"
 )
-_END = re.compile(r"(?<=[.!?])[)\"']?\s+(?=[\"'`(]?[A-Z0-9])|\n+")
+_END = re.compile(r"(?<=[^.\s][.!?])(?<!e\.g\.)(?<!i\.e\.)[)\"']?\s+|\n+")
 _NOT_READ = re.compile(r"^(`{3,})[\s\S]*?^\1|^[|#][^\n]*|^Sources?:[\s\S]*?(?:\n\n|\Z)", re.MULTILINE)
 _WORD = re.compile(r"[\w/~.$*@+'’%_-]*[A-Za-z0-9][\w/~.$*@+'’%_-]*")
 # Common verbs of these texts, in the forms that they have there; and endings that few other words have.
