@@ -149,7 +149,7 @@ def main() -> None:
         longest = max(found, key=lambda one: one.words)
         long = sum(one.words > LONG for one in found)
         without = [one for one in found if kind != "help" and not has_verb(one)]  # an option's line is a label
-        print(  # noqa: T201
+        print(
             f"{kind}: {len(found)} sentences, {mean(found):.1f} words each, {long / len(found):.0%} over {LONG} words, "
             f"longest {longest.words}, {sum(one.words > WORDS_AT_MOST for one in found)} over {WORDS_AT_MOST}, "
             f"{len(without)} without a verb"

@@ -156,7 +156,7 @@ def driver_floor_of(row: FrameworkRow, facts: Facts, matrix: Matrix) -> DriverRe
 def need_of(row: FrameworkRow, framework: Framework, facts: Facts) -> Need:
     """The need to have the build of this row in the framework's environment.
 
-    Anew where an installer could not tell it from what is there, and would call that satisfied: somebody built that
+    Reinstalled where an installer could not tell it from what is there, and would call that satisfied: somebody built that
     release himself.
     """
     if row.package.endswith("-plugin"):
