@@ -51,7 +51,7 @@ def _note(release: str, labels: list[str], url: str, web: Web) -> str:
     try:
         page = web.page(url) if url else None
         meant = properties(page.content.decode("utf-8", "replace")) if page else {}
-        why = "" if page else "the index does not say what they mean;  "
+        why = "" if page else "the index does not say what they mean; "
     except (Unreachable, ValueError) as error:
         meant, why = {}, f"their meaning is unknown, {error}; "
     shown = [f"{one} ({', '.join(meant[one])})" if meant.get(one) else one for one in labels[:_SHOWN_AT_MOST]]

@@ -40,7 +40,7 @@ class NoSuchProduct(NoSuchName):
         else:
             super().__init__("product", name, known)
         self.why = self.question or "no data about it"
-        self.hint = "" if self.question else "for a list: gpudoctor matrix list"
+        self.hint = "" if self.question else "For a list: gpudoctor matrix list"
 
 
 class NoRows(GpudoctorError):
