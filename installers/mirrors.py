@@ -40,7 +40,7 @@ def from_directory(plan: Plan, directory: str, *, here: bool) -> Plan:
     """
     downloads = [step for step in plan.steps if isinstance(step, Download)]
     if not downloads:
-        raise BadSupply("this plan downloads nothing: leave --bundle out")
+        raise BadSupply("this plan downloads nothing: omit --bundle")
     missing = [step for step in downloads if here and not os.path.isfile(os.path.join(directory, step.to))]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

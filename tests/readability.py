@@ -32,7 +32,7 @@ _WORD = re.compile(r"[\w/~.$*@+'’%_-]*[A-Za-z0-9][\w/~.$*@+'’%_-]*")
 # Common verbs of these texts, in the forms that they have there; and endings that few other words have.
 _VERBS = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|cannot|may|must|will|would|should|could|need|needs|use"
-    r"|uses|run|runs|see|give|gives|add|set|sets|get|gets|find|finds|found|found|make|makes|take|takes|keep|keeps|read"
+    r"|uses|run|runs|see|give|gives|add|set|sets|get|gets|find|finds|found|make|makes|take|takes|keep|keeps|read"
     r"|reads|write|writes|show|shows|list|lists|load|loads|print|prints|install|start|starts|stop|stops|end|ends|fail"
     r"|fails|work|works|fit|fits|reboot|restart|reset|remove|delete|choose|check|checks|test|tests|try|open|opens|look"
     r"|looks|wait|waits|report|reports|compare|put|leave|omit|create|build|builds|let|lets|turn|enable|download|unpack"
@@ -40,7 +40,10 @@ _VERBS = re.compile(
     r"|allows|refuse|refuses|crash|crashes|hang|hangs|lack|lacks|log|undo|skip|update|upgrade|pass|change|changes|call"
     r"|calls|answer|answers|return|returns|belong|belongs|enrol|sign|register|verify|configure|replace|reinstall|save"
     r"|expect|accept|accepts|pin|pins|hide|hides|block|blocks|count|counts|compile|compiles|disagree|own|match|matches"
-    r"|save|limit|start|apply|describe|reload|request|requests|mount|unset|wait|win|print|end|exit|ask|name|names)\b"
+    r"|limit|apply|describe|reload|request|requests|mount|unset|wait|exit|ask|name|names|exist|exists|stay|stays|disable|restore|restores|rebuild|search|searches|unpacks|reserves"
+    r"|extends|know|knows|gave|sees|carry|carries|import|imports|leads|form|forms|mean|means|conflict|overwrote|lower"
+    r"|begin|begins|hold|holds|claims|puts|clear|covers|holds|helps|help|draws|join|grow|split|prove|proves|turns|kills"
+    r"|computes|compute|convolve|convolves|reads|links|depend|depends|include|includes|rise|become|becomes|lists)\b"
     r"|\w{3,}ed\b",
     re.IGNORECASE,
 )

@@ -93,7 +93,7 @@ def _content(path: str) -> str:
     except (OSError, ValueError) as error:
         raise LockError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     if len(content) > FILE_AT_MOST_BYTES or b"\0" in content:
-        raise LockError(f"{path}: it is no text, or more than {FILE_AT_MOST_BYTES >> 20} MiB")
+        raise LockError(f"{path}: it is not text, or has more than {FILE_AT_MOST_BYTES >> 20} MiB")
     return content.decode("utf-8-sig", "replace")
 
 
@@ -163,8 +163,10 @@ def _document(name: str, text: str, path: str) -> object:
             document = parse_toml(text, FILE_AT_MOST_BYTES)
         except ValueError as error:
             if re.search(r"^[A-Za-z][\w.-]*(\[.*\])?==", text, re.MULTILINE):
-                raise LockError(f"{path}: it is no TOML but a requirements file: name it requirements.txt") from error
-            raise LockError(f"{path}: it is no TOML: {error}") from error
+                raise LockError(
+                    f"{path}: it is a requirements file, not TOML: rename it to requirements.txt"
+                ) from error
+            raise LockError(f"{path}: it is not TOML: {error}") from error
         refuse_other_shape(document, (_reader(name) or (None, {}))[1], path)
         return document
     if name.endswith(("pixi.lock", ".yml", ".yaml")):
@@ -176,7 +178,7 @@ def _document(name: str, text: str, path: str) -> object:
         try:
             document = parse_json(text)
         except ValueError as error:
-            raise LockError(f"{path}: it is no JSON") from error
+            raise LockError(f"{path}: it is not JSON") from error
         if isinstance(document, dict):
             refuse_other_shape(document, pipfile.SHAPE, path)
         return document
@@ -253,6 +255,6 @@ def _environment_file(path: str, context: Context) -> tuple[list[Pinned], list[D
     """conda's environment.yml: its `pip:` list; which builds its own packages get, conda's solver decides."""
     found = environment(os.path.basename(path), context, {})
     if found is None:
-        raise LockError(f"{path}: it is no environment of conda's: it has no dependencies")
+        raise LockError(f"{path}: it is not a conda environment file: it has no dependencies")
     pinned, unread = _listed(found.pip, path)
     return [*conda_pins(found.packages, ""), *pinned], unread

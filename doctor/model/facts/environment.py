@@ -179,7 +179,9 @@ class Environment(NamedTuple):
     owner: str = ""  # the other user whose it is, by name or number; "" where it is this user's or root's
     half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
     unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
-    wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
+    wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen(
+        "they are read where wheels of two CUDA majors are"
+    )
 
     @property
     def label(self) -> str:
@@ -242,4 +244,4 @@ class ConfigurationFacts(NamedTuple):
     variables: Fact[tuple[Variable, ...]]
     settings: Fact[tuple[Setting, ...]]
     named: Fact[tuple[NamedFile, ...]] = Unseen("what variables name was not followed")
-    shown: Fact[tuple[Variable, ...]] = Unseen("all of them were asked for")  # by a text that does not list all
+    shown: Fact[tuple[Variable, ...]] = Unseen("all of them were checked")  # by a text that does not list all
