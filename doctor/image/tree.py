@@ -95,9 +95,7 @@ class Tree:
     def _other_name(self, entry: Entry) -> Node:
         node = self.find(parts_of(entry.target), follow_last=False)
         if node is None or node.children is not None:
-            raise Damaged(
-                f"{entry.name[:200]!r}: a hard link to {entry.target[:200]!r}, which is not a file before it"
-            )
+            raise Damaged(f"{entry.name[:200]!r}: a hard link to {entry.target[:200]!r}, which is not a file before it")
         return node
 
     def _folder(self, parts: list[str], layer: int, *, make: bool) -> Node | None:

@@ -391,7 +391,7 @@ def _and_looked_for(plan: Plan, need: Need) -> Plan:
         return plan
     shown = as_json(need)
     name = {"cuda": "CUDA", "cudnn": "cuDNN"}.get(shown.product, shown.product)
-    why = f"{name}{spoken(shown.spec)} expected: found, without errors"
+    why = f"expected: {name}{spoken(shown.spec)} found, no errors"
     return plan._replace(steps=(*plan.steps, Check(why, (), need)))
 
 

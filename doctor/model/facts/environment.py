@@ -179,9 +179,7 @@ class Environment(NamedTuple):
     owner: str = ""  # the other user whose it is, by name or number; "" where it is this user's or root's
     half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
     unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
-    wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen(
-        "they are read where wheels of two CUDA majors are"
-    )
+    wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
 
     @property
     def label(self) -> str:

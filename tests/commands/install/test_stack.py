@@ -323,8 +323,8 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
             ["tensorflow==1.4", "--gpu", "RTX 5090", "--distribution", "ubuntu-18.04"],
             "which CUDA 12.8 added",
         ),
-        (["theano", "--gpu", "RTX 5090", "--distribution", "debian-13"], "no rows make"),
-        (["theano", "--gpu", "GTX 1080", "--distribution", "ubuntu-24.04"], "no rows make"),
+        (["theano", "--gpu", "RTX 5090", "--distribution", "debian-13"], "no toolkit is known"),
+        (["theano", "--gpu", "GTX 1080", "--distribution", "ubuntu-24.04"], "no toolkit is known"),
         (
             ["caffe", "--gpu", "GTX 1080", "--distribution", "ubuntu-16.04"],
             "is known: compile it by hand, with its libraries",
