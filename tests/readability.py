@@ -99,7 +99,7 @@ def printed(tree: ast.Module) -> Iterator[tuple[int, str]]:
             text = "".join(str(one.value) if isinstance(one, ast.Constant) else "X" for one in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
             text = node.value
-        if len(text.split()) > 3 and not _NO_PROSE.search(text):
+        if isinstance(node, ast.expr) and len(text.split()) > 3 and not _NO_PROSE.search(text):
             yield node.lineno, text
 
 
