@@ -371,7 +371,7 @@ def _with_a_way(asked: InstallOrder, target: Target) -> InstallOrder:
 
 
 def _newest_for(target: Target) -> str:
-    """The newest CUDA major that the driver runs; "" where unknown, and the order must say it."""
+    """The newest CUDA major that the driver runs; "" if unknown: then the order must give it."""
     return str(target.cuda_major) if target.cuda_major else ""
 
 

@@ -102,7 +102,7 @@ def stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: M
 
 
 def _require_known(found: Solved, row: FrameworkRow, cards: _Cards, matrix: Matrix) -> None:
-    """Raise NoStack where unknown that a build works, and its CUDA is older than a card."""
+    """Raise NoStack if no build is known to work and its CUDA is older than a card."""
     if not found.doubts or not row.cuda:
         return
     try:
