@@ -340,7 +340,7 @@ def _absent(product: str, release: str, where: TargetMachine, matrix: Matrix) ->
 
 def _exists(name: str, product: str, table: str, row: ToolkitRow | CudnnBuildRow) -> Reason:
     return Reason(
-        OK, f"{name} was released; no GPU and no driver was named", (row_name(product, table, row),), row.source
+        OK, f"{name} was released; no GPU and no driver was given", (row_name(product, table, row),), row.source
     )
 
 
@@ -395,7 +395,7 @@ def _cudnn_driver(row: CudnnBuildRow, where: TargetMachine, matrix: Matrix) -> I
     elif row.cuda_min is not None:
         yield from driver_reasons(row.cuda_min, where, matrix)
     else:
-        yield Reason(UNKNOWN, "the driver it needs is not recorded", (row_name("cudnn", "builds", row),), row.source)
+        yield Reason(UNKNOWN, "the driver that it needs is unknown", (row_name("cudnn", "builds", row),), row.source)
 
 
 def _cudnn_cuda(row: CudnnBuildRow, where: TargetMachine) -> Iterator[Reason]:

@@ -65,7 +65,7 @@ def _apart(rows: tuple[FrameworkRow, ...]) -> tuple[Reason, ...]:
         pin = (one.pins or {}).get(other.package)
         if pin and overlap((pin, other.versions)) == NO:
             names = tuple(row_name(row.package, "builds", row) for row in (one, other))
-            what = f"no builds of these go together: {name_of(one)} asks for {other.package}{pin}, which is another"
+            what = f"no builds of these fit together: {name_of(one)} requires {other.package}{pin}"
             found.append(Reason(BAD, what, names, one.source))
     return tuple(found)
 
@@ -77,7 +77,7 @@ def _told(problem: Problem, found: Solution | None, rows: tuple[FrameworkRow, ..
         if pins:
             return pins[0]
         why = min((one.reason for one in refusals(problem, None)), key=lambda reason: reason.kind, default=None)
-        what = "no builds of these go together" + (f": {why.what}" if why else "")
+        what = "no builds of these fit together" + (f": {why.what}" if why else "")
         return Reason(BAD, what, why.rows if why else (), why.source if why else "")
     solution = found or unsure
     alone = len({spec.name for spec in problem.asked}) == 1  # then all that is in doubt is news
@@ -88,8 +88,8 @@ def _told(problem: Problem, found: Solution | None, rows: tuple[FrameworkRow, ..
         added = (one.fit.reasons for one in unsure.chosen if one.row.package not in asked and one.verdict != YES)
         doubt = next((why for reasons in added for why in reasons if why.kind == UNKNOWN), None)
     if solution is None or doubt:
-        what = "no builds of these are known to go together" + (f": {doubt.what}" if doubt else "")
+        what = "no builds of these are known to fit together" + (f": {doubt.what}" if doubt else "")
         return Reason(UNKNOWN, what, doubt.rows if doubt else (), doubt.source if doubt else "")
     labels = ", ".join(dict.fromkeys(one.label for one in solution.chosen))
     asks = [one for one in solution.remarks if "from the system" in one]  # cuDNN 8 beside a torch that brings 9
-    return Reason(OK, "; ".join((f"go together: {labels}", *asks)), tuple(one.name for one in solution.chosen), "")
+    return Reason(OK, "; ".join((f"fit together: {labels}", *asks)), tuple(one.name for one in solution.chosen), "")

@@ -35,16 +35,16 @@ class NoGpuName(GpudoctorError):
     hint = 'Give a product, "RTX 5090", or its compute capability, sm_120 or 12.0'
 
     def __init__(self, text: str) -> None:
-        super().__init__(f"{text!r} names no GPU")
+        super().__init__(f"{text!r} is not a known GPU")
 
 
 class OtherMakersGpu(NoGpuName):
     """A card that is not NVIDIA's: a Radeon, an Arc, Apple's own."""
 
-    hint = "Without a GPU of NVIDIA's leave --gpu out"
+    hint = "Without an NVIDIA GPU, omit --gpu"
 
     def __init__(self, text: str) -> None:
-        GpudoctorError.__init__(self, f"{text!r} is no GPU of NVIDIA's: CUDA runs on no other")
+        GpudoctorError.__init__(self, f"{text!r} is not an NVIDIA GPU; CUDA needs one")
 
 
 class GpuCard(NamedTuple):

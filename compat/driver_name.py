@@ -23,7 +23,7 @@ def driver_named(text: str, matrix: Matrix) -> DriverRelease:
         same = [row for row in toolkits if tuple(row.cuda) == tuple(release)[:2]] or toolkits
         drivers = [row.toolkit_driver_linux for row in same if row.toolkit_driver_linux]
         example = min(drivers or (row.toolkit_driver_linux for row in toolkits if row.toolkit_driver_linux))
-        raise NotADriver(f"{text} is what nvidia-smi calls CUDA Version; give the driver, e.g. {example}")
+        raise NotADriver(f"{text} is nvidia-smi's CUDA Version, not a driver; give the driver, e.g. {example}")
     newest = max(row.branch for row in matrix.rows("driver", "branches"))
     if release.branch > newest + _FAR_AHEAD:
         raise NotADriver(f"driver {text} does not exist: the newest branch is {newest}")

@@ -142,9 +142,7 @@ class _Judged:
                 continue
             missing = absent(name, pin, where, self._matrix)
             if missing is None:
-                what = (
-                    f"whether {name}{pin}, which it requires, has a build for {where.os_family} {where.arch} is unknown"
-                )
+                what = f"unknown: does {name}{pin}, which it requires, have a build for {where.os_family} {where.arch}?"
                 yield self._say(UNKNOWN, what)
             elif where.wants_gpu or not missing.gpu_only:
                 what = f"requires {name}{pin}: {missing.summary}"
@@ -208,7 +206,7 @@ class _Judged:
         published = f"{', '.join(row.os)} on {', '.join(row.arch)}"
         return self._say(
             UNKNOWN,
-            f"whether there is a build for {where.os_family} {where.arch} is not recorded; known is {published}",
+            f"a build for {where.os_family} {where.arch} is unknown; known: {published}",
         )
 
     def python(self) -> Iterator[Reason]:
@@ -220,10 +218,10 @@ class _Judged:
         if published is None:
             newest = _newest_python(self._row.package, release_key(self._row.versions), self._matrix)
             if newest and release_key(wanted) > newest:
-                what = f"no wheel for Python {wanted}: later releases have none either"
+                what = f"no wheel for Python {wanted}, in later versions neither"
                 yield self._say(BAD, what)
                 return
-            yield self._say(UNKNOWN, f"whether there is a wheel for Python {wanted} is not recorded")
+            yield self._say(UNKNOWN, f"a wheel for Python {wanted} is unknown")
             yield from self._limited("python", wanted.rstrip("t"))
         elif wanted in published or not published:
             yield self._doubted("python", self._say(OK, f"published for Python {wanted}"))
@@ -253,11 +251,11 @@ class _Judged:
         if not has or self._where.os_family != "linux" or needs == "":
             return
         if needs is None:
-            yield self._say(UNKNOWN, "the glibc it needs is not recorded")
+            yield self._say(UNKNOWN, "the glibc that it needs is unknown")
         elif release_key(has) >= release_key(needs):
-            yield self._say(OK, f"needs glibc {needs}; {has} is there")
+            yield self._say(OK, f"needs glibc {needs}; {has} is installed")
         else:
-            yield self._say(BAD, f"needs glibc {needs} or newer; {has} is there")
+            yield self._say(BAD, f"needs glibc {needs} or newer; {has} is installed")
         yield from self._limited("glibc", has)
 
     def _limited(self, on: str, has: str) -> Iterator[Reason]:
@@ -281,11 +279,13 @@ class _Judged:
                 continue
             missing = self._missing_extra(name.casefold())
             if missing:
-                what = f"brings {name} only with the extra {missing.extra}, which was not asked for"
+                what = f"installs {name} only with the extra {missing.extra}, which was not requested"
                 yield self._say(OK, what, row_name("package", "extras", missing), source=missing.source)
                 yield self._system_library(name, version, accepted)
             elif self._brings(name):
-                yield self._say(OK, f"brings its own {name} {own or ''}".rstrip() + ": that of the system is not used")
+                yield self._say(
+                    OK, f"contains its own {name} {own or ''}".rstrip() + (": the system's copy is not used")
+                )
             else:
                 yield self._system_library(name, version, accepted)
 
@@ -304,14 +304,14 @@ class _Judged:
 
     def _system_library(self, name: str, version: CudaVersion | CudnnVersion, accepted: str | None) -> Reason:
         if accepted is None:
-            return self._say(UNKNOWN, f"which {name} it takes is not recorded")
+            return self._say(UNKNOWN, f"the {name} that it needs is unknown")
         fits = accepts(accepted, version)
         warning = self._warning(version) if isinstance(version, CudnnVersion) else None
         if warning:
-            what = f"takes {name} {accepted}; of {version} it warns and goes on" + ("" if fits else ", untested")
+            what = f"needs {name} {accepted}; with {version} it warns and continues" + ("" if fits else ", untested")
             name = row_name("cudnn", "warnings", warning)
             return self._say(OK if fits else UNKNOWN, what, name, source=warning.source)
-        return self._say(OK if fits else BAD, f"takes {name} {accepted}; {version} is there")
+        return self._say(OK if fits else BAD, f"needs {name} {accepted}; {version} is installed")
 
     def _warning(self, version: CudnnVersion) -> CudnnWarningRow | None:
         return self._matrix.only_warns(self._row.package, self._release(), version)
@@ -323,14 +323,16 @@ class _Judged:
         reasons = [*self.hosts(), *cudnn, *_drives(self._where, self._matrix)]
         host = host_of(row, self._matrix)
         if host:
-            return [self._say(OK, f"runs on the CUDA of {host}"), *reasons]
+            return [self._say(OK, f"uses the CUDA of {host}"), *reasons]
         if row.cuda is None and follows(row.package):
             return [self._say(OK, f"is built with {follows(row.package)}, for the same CUDA and cards"), *reasons]
         if row.cuda is None:
             told = (self._outside(gpu) or self._code_for(gpu) for gpu in self._where.capabilities)
             return [*filter(None, told), *self._unrecorded_cuda(), *reasons]
         if not is_cuda_row(row):
-            kind = "is built for AMD GPUs" if row.build.startswith("rocm") else "is a CPU build: it uses no NVIDIA GPU"
+            kind = (
+                "is built for AMD GPUs" if row.build.startswith("rocm") else ("is a CPU build: it uses no NVIDIA GPU")
+            )
             return [self._say(BAD, kind)._replace(is_expected=True)]
         judged = (one or self._ptx(gpu) for gpu, one in zip(self._where.capabilities, cards, strict=True))
         return [*judged, *self._driver(), *reasons]
@@ -345,7 +347,7 @@ class _Judged:
     def _unrecorded_cuda(self) -> Iterator[Reason]:
         """Theano compiles with whatever toolkit is there: then that one decides."""
         if self._where.cuda is None or self._row.libraries != "system":
-            yield self._say(UNKNOWN, "which CUDA it needs is not recorded")
+            yield self._say(UNKNOWN, "the CUDA that it needs is unknown")
             return
         for reason in toolkit_reasons(self._where.cuda, self._where, self._matrix):
             yield reason._replace(rows=(self._name, *reason.rows))
@@ -400,29 +402,27 @@ class _Judged:
         """
         reported = self._matrix.ptx_reported(self._row.package, self._release(), gpu)
         if reported:
-            says = "which is reported not to load there" if reported.kind == BAD else "on which reports differ"
-            what = f"brings only PTX for {gpu.sm}, {says}: {reported.error}"
+            says = "which does not load there, by reports" if reported.kind == BAD else "on which reports differ"
+            what = f"has only PTX for {gpu.sm}, {says}: {reported.error}"
             return self._say(reported.kind, what, row_name("gpu", "ptx", reported), source=reported.source)
         driver, cuda = self._where.driver, oldest_cuda(self._row, self._matrix)
         newest = self._matrix.targets(accepted_cudas(self._row, self._matrix)[-1])
         if newest.capability_max.major < gpu.major:
-            what = f"brings PTX for {gpu.sm}, but CUDA {newest.cuda}, whose libraries it calls, does not know {gpu.sm}"
+            what = f"has PTX for {gpu.sm}, but CUDA {newest.cuda}, whose libraries it calls, does not support {gpu.sm}"
             return self._say(
                 UNKNOWN, what, row_name("cuda", "targets", newest), source=f"{self._row.source}; {newest.source}"
             )
         if driver is None:
-            return self._say(OK, f"brings PTX for {gpu.sm}, which the driver compiles at first use")
+            return self._say(OK, f"has PTX for {gpu.sm}, which the driver compiles at first use")
         branch = self._matrix.branch(driver, self._where.driver_family)
         name, source = row_name("driver", "branches", branch), f"{self._row.source}; {branch.source}"
         if branch.cuda_max is None:
-            what = f"brings only PTX of CUDA {cuda} for {gpu.sm}; which CUDA driver {driver} compiles is not recorded"
+            what = f"has only PTX of CUDA {cuda} for {gpu.sm}; the CUDA that driver {driver} compiles is unknown"
             return self._say(UNKNOWN, what, name, source=source)
         if branch.cuda_max < cuda:
-            what = f"brings only PTX of CUDA {cuda} for {gpu.sm}; driver {driver} compiles PTX up to {branch.cuda_max}"
+            what = f"has only PTX of CUDA {cuda} for {gpu.sm}; driver {driver} compiles PTX up to {branch.cuda_max}"
             return self._say(BAD, what, name, source=source)
-        return self._say(
-            OK, f"brings PTX for {gpu.sm}, which driver {driver} compiles at first use", name, source=source
-        )
+        return self._say(OK, f"has PTX for {gpu.sm}, which driver {driver} compiles at first use", name, source=source)
 
     def _uncompiled(self, gpu: ComputeCapability) -> Reason:
         """No list of targets: what the compilers of its CUDA can build for bounds the answer."""
@@ -431,9 +431,9 @@ class _Judged:
         if able:
             return self._compilable(gpu, (cudas, able))
         if rows and all(gpu < row.capability_min for row in rows):
-            what = f"CUDA {_span(cudas)} no longer builds for {gpu.sm}"
+            what = f"CUDA {_span(cudas)} no longer supports {gpu.sm}"
             return self._say(BAD, what, *self._names(rows), source=f"{self._row.source}; {rows[0].source}")
-        what = f"what it was built for is not recorded, and CUDA {_span(cudas)} does not know {gpu.sm}"
+        what = f"its targets are unknown, and CUDA {_span(cudas)} does not support {gpu.sm}"
         sources = dict.fromkeys((self._row.source, *(row.source for row in rows[-1:])))
         return self._say(UNKNOWN, what, *self._names(rows[-1:]), source="; ".join(sources))
 
@@ -444,16 +444,16 @@ class _Judged:
         cudas, able, oldest = *spans, self._oldest()
         compiles = traits_of(self._row.package).compiles
         if self._row.targets is None and not compiles and not oldest:
-            return self._say(UNKNOWN, f"what it was built for is not recorded; CUDA {_span(able)} builds for {gpu.sm}")
+            return self._say(UNKNOWN, f"its targets are unknown; CUDA {_span(able)} supports {gpu.sm}")
         runs = oldest is not None and oldest.capability_min.major == gpu.major  # code for the oldest runs on the card
         if not compiles and not runs and cudas[0] not in able:  # a later CUDA runs it, but did not build it
-            unknown = f"CUDA {cudas[0]}, which it takes first, does not know {gpu.sm}"
-            return self._say(UNKNOWN, f"what it was built for is not recorded; {unknown}")
+            unknown = f"CUDA {cudas[0]}, which it uses first, does not support {gpu.sm}"
+            return self._say(UNKNOWN, f"its targets are unknown; {unknown}")
         names = (row_name("gpu", "supported", oldest),) if oldest else ()
         source = oldest.source if oldest else ""
-        compiled = f"is compiled for {gpu.sm} where it runs"
+        compiled = f"is compiled for {gpu.sm} at run time"
         if not compiles and oldest:
-            compiled = f"supports {gpu.sm}: its oldest is {oldest.capability_min.sm}, and its CUDA builds for the card"
+            compiled = f"supports {gpu.sm}: its oldest is {oldest.capability_min.sm}, and its CUDA supports the card"
         return self._say(
             OK, compiled if able == cudas else f"{compiled}, with CUDA {_span(able)}", *names, source=source
         )
@@ -490,7 +490,7 @@ class _Judged:
             return
         if branch.cuda_max is None or branch.cuda_max < cuda:
             kind, knows = (BAD, branch.cuda_max) if branch.cuda_max else (UNKNOWN, "an unknown CUDA")
-            what = f"hands the driver PTX of CUDA {cuda}; {driver} compiles that of {knows} and older"
+            what = f"gives the driver PTX of CUDA {cuda}; {driver} compiles PTX up to {knows}"
             name = row_name("driver", "branches", branch)
             yield self._say(kind, what, name, source=f"{traits_of(row.package).source}; {branch.source}")
 
@@ -514,14 +514,12 @@ class _Judged:
             yield from (reason for reason in newest if reason.kind != OK)
             return
         name = row_name("cudnn", "builds", older)
-        what = (
-            f"takes cuDNN {row.cudnn_accepts}, of which {older.version} is the last with code for these cards: pin it"
-        )
+        what = f"needs cuDNN {row.cudnn_accepts}; {older.version} is the last with code for these cards: pin it"
         yield self._say(OK, what, name, source=older.source)
 
     def _brought(self, build: CudnnBuildRow) -> list[Reason]:
         reasons = cudnn_reasons(build, self._where, self._matrix)
-        return [one._replace(what=f"brings {one.what}", rows=(self._name, *one.rows)) for one in reasons]
+        return [one._replace(what=f"contains {one.what}", rows=(self._name, *one.rows)) for one in reasons]
 
 
 # One question is put to a hundred builds, and to the same ones again: what is the same for many of them is kept.

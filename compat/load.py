@@ -127,7 +127,7 @@ def products(data: str = DATA) -> tuple[str, ...]:
         name.removesuffix(".json") for name in os.listdir(data) if name.endswith(".json") and name != "schema.json"
     )
     if not found:
-        raise DataError(f"{data} holds no tables")
+        raise DataError(f"{data} has no tables")
     return tuple(found)
 
 

@@ -54,7 +54,7 @@ class Uncovered(GpudoctorError):
     def __init__(self, what: str, nearest: str = "", *, known: str = "") -> None:
         """`known` is what of it has a row: the release of a build that has none."""
         if known:
-            super().__init__(f"{known} is known, its {what} is not")
+            super().__init__(f"{known} is known, but its {what} is not")
         else:
             super().__init__(f"no matrix row covers {what}" + (f"; the nearest is {nearest}" if nearest else ""))
 

@@ -36,7 +36,7 @@ class OverlayDamaged(GpudoctorError):
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"{path}: {why}")
         self.path = path
-        self.hint = f"It is ignored. Remove it ({path}), or run gpudoctor matrix refresh again."
+        self.hint = f"It is ignored. Delete it ({path}), or run gpudoctor matrix refresh again."
 
 
 def folder() -> str:

@@ -47,7 +47,7 @@ def extra_reasons(spec: Spec, row: FrameworkRow, matrix: Matrix) -> Iterator[Rea
     """An extra that other releases have alone: an installer warns, and leaves out what it would bring."""
     for known in extras_lacking(spec, row, matrix):
         there = " or ".join(one.versions for one in known)
-        what = f"{spec.name} has the extra {known[0].extra} in {there} only; pip leaves it out, and what it brings"
+        what = f"{spec.name} has the extra {known[0].extra} only in {there}; pip ignores it here"
         names = tuple(row_name("package", "extras", one) for one in known)
         yield Reason(BAD, what, names, known[0].source)
 
@@ -71,7 +71,7 @@ def driver_drives(gpu: ComputeCapability, driver: DriverRelease, matrix: Matrix,
     rows = (row_name("driver", "branches", branch), row_name("gpu", "generations", generation))
     last = generation.driver_last
     if generation.driver_dropped and last is not None and branch.branch > last:
-        what = f"driver {driver} no longer drives {gpu.sm} ({generation.name}); branch {last} is its last"
+        what = f"driver {driver} no longer supports {gpu.sm} ({generation.name}); branch {last} is its last"
         return Reason(BAD, what, rows, generation.source)
     return _knows_card(gpu, driver, generation, branch, rows)
 
@@ -81,13 +81,13 @@ def _knows_card(
 ) -> Reason:
     first, knows = generation.cuda_first, branch.cuda_max
     if first is None or knows is None:
-        return Reason(UNKNOWN, f"whether driver {driver} knows {gpu.sm} is not recorded", rows, branch.source)
+        return Reason(UNKNOWN, f"unknown: does driver {driver} support {gpu.sm}?", rows, branch.source)
     if knows < first:
         what = (
-            f"driver {driver} is of CUDA {knows} and older than {gpu.sm} ({generation.name}), which CUDA {first} added"
+            f"driver {driver} has CUDA {knows} and is older than {gpu.sm} ({generation.name}), which CUDA {first} added"
         )
         return Reason(BAD, what, rows, f"{branch.source}; {generation.source}")
-    return Reason(OK, f"driver {driver} drives {gpu.sm} ({generation.name})", rows, generation.source)
+    return Reason(OK, f"driver {driver} supports {gpu.sm} ({generation.name})", rows, generation.source)
 
 
 def toolkit_reasons(cuda: CudaVersion, circumstances: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
@@ -118,7 +118,7 @@ def _of_windows(driver: DriverRelease, family: str, matrix: Matrix) -> str:
         return ""
     if family != "linux" or branch == driver.branch:
         return ""
-    return f"driver {driver} is a release for Windows, of branch {branch}: --os windows, or --os wsl for Linux in it"
+    return f"driver {driver} is a Windows driver of branch {branch}: add --os windows, or --os wsl"
 
 
 def driver_reasons(cuda: CudaVersion, circumstances: TargetMachine, matrix: Matrix) -> Iterator[Reason]:
@@ -134,7 +134,7 @@ def driver_reasons(cuda: CudaVersion, circumstances: TargetMachine, matrix: Matr
     start = f"CUDA {cuda} starts with {package.id} beside driver {circumstances.driver}"
     yield reason._replace(
         kind=OK if beside else BAD,
-        what=start if beside else f"{reason.what}; the package {package.id} would let it start there",
+        what=start if beside else f"{reason.what}; it would start with the package {package.id}",
         rows=(*reason.rows, row_name("forward-compat", "packages", package)),
         source=f"{reason.source}; {package.source}",
     )
@@ -170,14 +170,14 @@ def _toolkit_builds_for(gpu: ComputeCapability, cuda: CudaVersion, matrix: Matri
         return Reason(UNKNOWN, str(error), (), "")
     name = (row_name("cuda", "targets", row),)
     if row.capability_min <= gpu <= row.capability_max and serves(row.sm, gpu):
-        return Reason(OK, f"CUDA {cuda} builds for {gpu.sm}", name, row.source)
+        return Reason(OK, f"CUDA {cuda} supports {gpu.sm}", name, row.source)
     if gpu < row.capability_min:
-        what = f"CUDA {cuda} no longer builds for {gpu.sm}; {row.capability_min.sm} is its oldest"
+        what = f"CUDA {cuda} no longer supports {gpu.sm}; {row.capability_min.sm} is its oldest"
         return Reason(BAD, what, name, row.source)
     if serves(row.sm, gpu):
         near = max(target.capability for target in row.sm if target.runs_on(gpu))
-        return Reason(OK, f"CUDA {cuda} builds for {near.sm}, whose code runs on {gpu.sm}", name, row.source)
-    return _too_old_for(gpu, cuda, matrix, Reason(BAD, f"CUDA {cuda} does not know {gpu.sm}", name, row.source))
+        return Reason(OK, f"CUDA {cuda} supports {near.sm}, whose code runs on {gpu.sm}", name, row.source)
+    return _too_old_for(gpu, cuda, matrix, Reason(BAD, f"CUDA {cuda} does not support {gpu.sm}", name, row.source))
 
 
 def _too_old_for(gpu: ComputeCapability, cuda: CudaVersion, matrix: Matrix, reason: Reason) -> Reason:
@@ -197,8 +197,8 @@ def driver_runs(cuda: CudaVersion, driver: DriverRelease, os_family: str, matrix
         return Reason(UNKNOWN, str(error), (), "")
     name = (row_name("cuda", "toolkits", toolkit),)
     if reaches(driver, floor):
-        return Reason(OK, f"driver {driver} runs CUDA {cuda}: {floor} is the oldest that does", name, toolkit.source)
-    return Reason(BAD, f"CUDA {cuda} needs driver {floor} or newer; {driver} is there", name, toolkit.source)
+        return Reason(OK, f"driver {driver} supports CUDA {cuda} (the oldest is {floor})", name, toolkit.source)
+    return Reason(BAD, f"CUDA {cuda} needs driver {floor} or newer; {driver} is installed", name, toolkit.source)
 
 
 def _compilable(cuda: CudaVersion | None, matrix: Matrix) -> ComputeCapability | None:
@@ -218,9 +218,9 @@ def cudnn_reasons(build: CudnnBuildRow, circumstances: TargetMachine, matrix: Ma
         if oldest is not None and gpu < oldest:
             yield Reason(BAD, f"{which}, which has no code for {gpu.sm}, only from {oldest.sm} on", name, build.source)
         elif newest is not None and gpu.major > newest.major:
-            what = f"{which}, which was released for cards up to {newest.sm}: no row says that it works on {gpu.sm}"
+            what = f"{which}, which was released for cards up to {newest.sm}; unknown if it works on {gpu.sm}"
             yield Reason(UNKNOWN, what, name, build.source)
         elif oldest is None:
-            yield Reason(UNKNOWN, f"{which}: which cards it has code for is not recorded", name, build.source)
+            yield Reason(UNKNOWN, f"{which}: the cards that it has code for are unknown", name, build.source)
         else:
             yield Reason(OK, f"{which}, which has code for {gpu.sm}", name, build.source)

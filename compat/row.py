@@ -1,6 +1,6 @@
 """The row types of the matrix, one class a table.
 
-In every column None means that is unknown; what is known to be empty is an empty text, list or mapping.
+In every column None means unknown; what is known to be empty is an empty text, list or mapping.
 Every row ends with where it comes from: `source` is something a reader can open, `read_on` an ISO date,
 `confidence` is high (read from the artefact or its maker's own text), medium or low, `note` is prose.
 """

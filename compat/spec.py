@@ -20,13 +20,13 @@ _LONGEST = 300  # characters; a longer one is a slip or an attack, and Python re
 class BadSpec(GpudoctorError):
     """A text names no product and releases."""
 
-    hint = 'Write a name and, if you like, a PEP 440 specifier: torch, "torch>=2.4", torch==2.6.0+cu124'
+    hint = 'Write a name, with a PEP 440 specifier if needed: torch, "torch>=2.4", torch==2.6.0+cu124'
 
     def __init__(self, text: str) -> None:
         shown = text if len(text) <= _LONGEST else f"{text[:40]}..."
         meant = _meant(text) if len(text) <= _LONGEST else ""
         super().__init__(
-            f"{shown!r} is no package with a version specifier" + (f"; did you mean {meant}?" if meant else "")
+            f"{shown!r} is not a package with a version specifier" + (f"; did you mean {meant}?" if meant else "")
         )
         self.hint = "" if meant else self.hint
 

@@ -104,5 +104,5 @@ def fetched(order: CudaOrder, download: Download) -> Step:
 
 def check(release: str, home: str, spec: str = "") -> Check:
     """Look for the toolkit in its directory."""
-    why = f"CUDA {release} must be found in {home or 'its directory'}, complete"
+    why = f"expected: CUDA {release} in {home or 'its directory'}, complete"
     return Check(why, (), InstallToolkit(spec or f"=={release}", home))

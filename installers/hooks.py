@@ -34,7 +34,7 @@ def loader_plan(directory: str, name: str, below: str = LOADER_DIRECTORY) -> Pla
     why = "every process then finds its libraries, services too"
     steps = (
         EditText(path=path, section="", settings=(), lines=(directory,), why=why, needs_root=True),
-        RefreshLoader("the loader reads its cache"),
+        RefreshLoader("the loader then finds the libraries"),
     )
     return Plan(f"let the loader search {directory}", steps)
 

@@ -50,7 +50,7 @@ def _export(name: str, value: str, *, adds: bool) -> str:
 def _of_the_system(name: str, home: str, libraries: str) -> tuple[Step, ...]:
     why = "every process then finds its libraries, services too"
     write = WriteFile(_LOADER.format(name=name), (libraries,), why, needs_root=True)
-    steps: tuple[Step, ...] = (write, RefreshLoader("the loader reads its cache"))
+    steps: tuple[Step, ...] = (write, RefreshLoader("the loader then finds the libraries"))
     if name == "cuda":
         lines = f"export CUDA_HOME={quote(home)}\n{_export('PATH', f'{home}/bin', adds=True)}"
         steps += (ByHand(f"add these lines to ~/.bashrc, then open a new terminal\n{lines}", "the shell finds nvcc"),)

@@ -1,6 +1,6 @@
 """Changes of the file system that can be taken back: prepare beside the place, write to the journal, then rename.
 
-All that can fail for want of space or permission happens before the first visible change.
+All that can fail without space or permission happens before the first visible change.
 """
 
 from __future__ import annotations

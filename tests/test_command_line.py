@@ -81,7 +81,7 @@ def test_quiet_is_the_verdict_line(tmp_path: Path, capsys: pytest.CaptureFixture
     execute(["check", *root, "-q", "-o", str(tmp_path / "r.txt")])
     assert capsys.readouterr().out.count("\n") == 1
     assert "The stack" in (tmp_path / "r.txt").read_text(encoding="utf-8")
-    assert "leave --format out" in said(capsys, "check", *root, "-q", "--json", status=2)
+    assert "-q prints one line of text: omit --format" in said(capsys, "check", *root, "-q", "--json", status=2)
 
 
 def test_nothing_but_the_name_is_a_check_and_the_commands_to_go_on_with() -> None:

@@ -31,7 +31,7 @@ class NoSuchName(GpudoctorError):
 
 def _list_of(known: Collection[str]) -> str:
     if len(known) > _MOST_NAMED:
-        return f"none of the {len(known)} that are known has a name like it"
+        return f"none of the {len(known)} known names is similar"
     return f"known are {', '.join(sorted(known))}"
 
 

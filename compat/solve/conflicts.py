@@ -275,12 +275,12 @@ def _pythons(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
 
 
 def _no_pythons_said(one: SolveCandidate) -> str:
-    return f"for which Pythons {one.label} has a wheel is not recorded"
+    return f"the Pythons of {one.label}'s wheels are unknown"
 
 
 def _no_python(chosen: Sequence[SolveCandidate]) -> str:
     spans = ", ".join(f"{one.label} {_span(one.row.python or ())}" for one in chosen if one.row.python)
-    return f"no Python has wheels of all: {spans}"
+    return f"no Python has wheels for all of them: {spans}"
 
 
 def _span(pythons: Sequence[str]) -> str:
@@ -341,7 +341,7 @@ def _extensions(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
 
 
 def _another_cuda(one: SolveCandidate, host: SolveCandidate) -> str:
-    return f"{one.label} is built for CUDA {one.row.cuda}, {host.label} brings CUDA {host.row.cuda}"
+    return f"{one.label} is built for CUDA {one.row.cuda}, but {host.label} contains CUDA {host.row.cuda}"
 
 
 def _shared_directories(wanted: Wanted) -> Iterator[Conflict]:
@@ -391,14 +391,14 @@ def _pins(wanted: Wanted) -> Iterator[Conflict]:
 
 
 def _apart(name: str, asked: Sequence[tuple[str, SolveCandidate]], kind: str) -> str:
-    doubt = "" if kind == BAD else "whether a release lies between is not recorded: "
+    doubt = "" if kind == BAD else "unknown: is there a version between them? "
     return doubt + ", ".join(_spelled(name, specifier, owner) for specifier, owner in asked)
 
 
 def _spelled(name: str, specifier: str, owner: SolveCandidate) -> str:
     if owner.held and specifier.startswith("=="):
         return f"{name} {specifier[2:]} is installed"
-    return f"{owner.label} asks for {name}{specifier}"
+    return f"{owner.label} requires {name}{specifier}"
 
 
 def _cudnn(wanted: Wanted, circumstances: TargetMachine, matrix: Matrix) -> Iterator[Conflict]:
@@ -423,7 +423,7 @@ def pins_to_add(
     limits = ((one, distribution_limits(one.row, one.versions, matrix, python).items()) for one in chosen)
     exact = {one.row.package for one in chosen if re.fullmatch(r"==[^,*]+", one.versions)}
     abis = (
-        (f"{name}{limit}", f"{one.label} needs it to be imported")
+        (f"{name}{limit}", f"{one.label} needs it at its import")
         for one, each in limits
         for name, limit in each
         if name not in exact
@@ -442,7 +442,7 @@ def _known(wanted: Wanted, matrix: Matrix) -> Iterator[Conflict]:
         if answer == "no":
             continue
         owners = [wanted[name][0][1] for name in row.when]
-        kind, doubt = (BAD, "") if answer == "yes" else (UNKNOWN, "in some of the versions that they admit: ")
+        kind, doubt = (BAD, "") if answer == "yes" else (UNKNOWN, "in some of the versions that they allow: ")
         tell = partial(_reason, kind, f"{doubt}{row.summary}", owners, row.source, f"conflicts.known[{row.id}]")
         yield Conflict(row.id, kind, tell, lasts=kind == BAD)
 
@@ -479,7 +479,7 @@ def from_system(row: FrameworkRow) -> str:
     """What the system must bring for a build that brings no CUDA."""
     cudnn = row.cudnn_accepts or (f"=={row.cudnn}" if row.cudnn else "")
     also = f" and cuDNN {cudnn}" if cudnn else ""
-    return f"takes CUDA {row.cuda}{also} from the system: install them beside it"
+    return f"uses CUDA {row.cuda}{also} from the system: install them too"
 
 
 def _unsaid(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
@@ -489,7 +489,7 @@ def _unsaid(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
     installed = any(name.startswith("nvidia-") for one in chosen if one.held for name in one.row.pins or ())
     for one in users if len(users) > 1 or installed else ():
         if one in silent:
-            what = partial("what {0.label} requires of NVIDIA's wheels is not recorded".format, one)
+            what = partial("the NVIDIA wheels that {0.label} requires are unknown".format, one)
             yield _clash("unsaid", UNKNOWN, what, [one])
     yield from _mixed(chosen)
 
@@ -508,6 +508,6 @@ def _mixed(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
 
 def _two_cudas(one: SolveCandidate, other: SolveCandidate) -> str:
     return (
-        f"{one.label} takes CUDA {one.row.cuda} from the system, {other.label} brings CUDA "
-        f"{other.row.cuda}: which of the two a library finds is not certain"
+        f"{one.label} uses CUDA {one.row.cuda} from the system, {other.label} contains "
+        f"CUDA {other.row.cuda}: a library may find either"
     )

@@ -13,7 +13,7 @@ from compat.solve.candidates import INSTALLED, SolveCandidate, newest, wants_of
 from compat.spec import Spec
 from compat.target import TargetMachine
 
-OTHERS = "what is installed"
+OTHERS = "the installed packages"
 
 
 def held_candidates(

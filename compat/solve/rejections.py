@@ -67,7 +67,7 @@ def _alone(one: SolveCandidate, *, own_exists: bool) -> _Passed | None:
     if alone:
         return _Passed(one, alone[0].brief, alone[0])
     if own_exists and one.row.libraries == "system":
-        reason = Reason(BAD, "takes CUDA from the system, which others do not need", (one.name,), one.row.source)
+        reason = Reason(BAD, "uses the system's CUDA, which others do not need", (one.name,), one.row.source)
         return _Passed(one, "system", reason)
     return None
 
@@ -112,7 +112,7 @@ def _lacking(problem: Problem, one: SolveCandidate, usable: Usable) -> _Passed |
     for package in problem.required:
         view = problem.view(one.asked, package)
         if package in pins and not usable[package].going(one, view, sure=True):
-            what = f"asks for {package}{pins[package]}, of which no build is known to work here"
+            what = f"requires {package}{pins[package]}, which has no build that is known to work here"
             return _Passed(one, what, Reason(BAD, what, (one.name,), one.row.source))
     return None
 
@@ -128,7 +128,7 @@ def _behind(problem: Problem, one: SolveCandidate, usable: Usable) -> _Passed | 
                 continue
             kinds = _subjects(problem, fitting[0], others.builds)
             joined = _joined(package, list(kinds.values()))
-            reason = joined._replace(what=f"asks for {pinned}{pins[pinned]}: {joined.what}")
+            reason = joined._replace(what=f"requires {pinned}{pins[pinned]}: {joined.what}")
             return _Passed(one, f"{pinned}, {package}: {', '.join(kinds)}", reason)
     return None
 
@@ -148,8 +148,8 @@ def _joined(package: str, reasons: list[Reason]) -> Reason:
     rows = dict.fromkeys(row for reason in reasons[:_MOST_PARTNERS] for row in reason.rows)
     sources = dict.fromkeys(part for reason in reasons[:_MOST_PARTNERS] for part in reason.source.split("; "))
     if all(reason.kind == BAD for reason in reasons):
-        return Reason(BAD, f"no {package} goes with it: {shown}", tuple(rows), "; ".join(sources))
-    return Reason(UNKNOWN, f"no {package} is known to go with it: {shown}", tuple(rows), "; ".join(sources))
+        return Reason(BAD, f"no {package} fits it: {shown}", tuple(rows), "; ".join(sources))
+    return Reason(UNKNOWN, f"no {package} is known to fit it: {shown}", tuple(rows), "; ".join(sources))
 
 
 def _jointly(problem: Problem, one: SolveCandidate, chosen: dict[str, SolveCandidate]) -> _Passed:
@@ -157,7 +157,7 @@ def _jointly(problem: Problem, one: SolveCandidate, chosen: dict[str, SolveCandi
     others = tuple(other for name, other in chosen.items() if name != one.asked)
     for clash in problem.clashes((*others, one)):
         return _Passed(one, f"together {clash.about}", clash.reason)
-    what = "no choice of the others goes with it and with each other"
+    what = "no choice of the others fits it and each other"
     return _Passed(one, what, Reason(BAD, what, (one.name,), one.row.source))
 
 

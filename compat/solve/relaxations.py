@@ -229,7 +229,7 @@ def _steps(task: Task) -> Iterator[_Step]:
     for one in asked:
         if one.versions or one.build:
             loose = tuple(each._replace(versions="", build="") if each is one else each for each in asked)
-            yield _Step("relax", f"another release of {_name(one, asked)}", (Task(loose, where),))
+            yield _Step("relax", f"another version of {_name(one, asked)}", (Task(loose, where),))
     yield from _splits(task)
     for one in asked if len(asked) > 1 else ():
         yield _Step(

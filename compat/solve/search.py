@@ -224,7 +224,7 @@ def _uncovered(problem: Problem) -> Iterator[str]:
         release = newer_elsewhere(spec, where.os_family, where.arch, problem.matrix)
         if release:
             platform = f"{where.os_family} {where.arch}"
-            yield f"no row is certain of a GPU build of {spec.name} {release} for {platform}: newer ones may fit"
+            yield f"no GPU build of {spec.name} {release} for {platform} is certain; newer ones may fit"
 
 
 class _Search:

@@ -74,7 +74,7 @@ def read_regular(path: str, at_most_bytes: int) -> bytes:
     """Read the first bytes of a regular file that the user names; raises OSError for any other, and waits for none."""
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no file", path)
+            raise OSError(errno.EINVAL, "it is not a file", path)
         return file.read(at_most_bytes)
 
 
@@ -93,7 +93,7 @@ def open_named(path: str) -> BinaryIO:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not select.select([descriptor], [], [], _WRITER_WITHIN_S)[0]:
         os.close(descriptor)
-        raise OSError(errno.EAGAIN, f"nobody wrote to this pipe for {_WRITER_WITHIN_S:.0f} s", path)
+        raise OSError(errno.EAGAIN, f"no data came through this pipe for {_WRITER_WITHIN_S:.0f} s", path)
     os.set_blocking(descriptor, True)
     return os.fdopen(descriptor, "rb")
 

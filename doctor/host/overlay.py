@@ -20,7 +20,7 @@ Way = tuple[str, tuple[str, ...]]  # where a path leads, and every component of 
 
 _SMALL_BYTES, _CONTENTS_AT_MOST = 32 << 10, 200  # scripts and settings, which many looks read
 _LINKS_AT_MOST = 40  # as the Linux kernel: MAXSYMLINKS
-_FORESEEN = "it is not there yet: a remedy would bring it"
+_FORESEEN = "it does not exist yet: the fix would create it"
 _MADE = FileStatus(kind="file", size_bytes=1, mode=0o755, uid=0, gid=0, mtime=0.0, device=-1, inode=0)
 _MADE_DIRECTORY = FileStatus(kind="dir", size_bytes=0, mode=0o755, uid=0, gid=0, mtime=0.0, device=0, inode=0)
 

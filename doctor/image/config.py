@@ -67,7 +67,7 @@ def parse_config(content: bytes, shown: str) -> Config:
     if isinstance(said, list) and len(said) == 1:
         said = said[0]
     if not isinstance(said, dict):
-        raise ImageError(f"{shown}: it is no image configuration (a JSON object)")
+        raise ImageError(f"{shown}: it is not an image configuration (a JSON object)")
     inner = said.get("config", said.get("Config"))
     inner = inner if isinstance(inner, dict) else {}
     rootfs = said.get("rootfs", said.get("RootFS"))
@@ -108,7 +108,7 @@ def read_json(content: bytes, shown: str) -> Any:
     try:
         return parse_json(content)
     except ValueError as error:
-        raise ImageError(f"{shown}: it is no JSON ({str(error)[:80]})") from error
+        raise ImageError(f"{shown}: it is not JSON ({str(error)[:80]})") from error
 
 
 def _history(said: Any) -> tuple[Step, ...]:

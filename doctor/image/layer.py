@@ -295,7 +295,7 @@ class _Unusual:
             return None
         except tarfile.EmptyHeaderError as error:  # type: ignore[attr-defined]
             if is_first:
-                raise Damaged(f"{shown}: it is no tar archive, or cut short (empty file)") from error
+                raise Damaged(f"{shown}: it is not a tar archive, or is truncated (empty file)") from error
             return None
         except tarfile.TarError as error:
             raise Damaged(f"{shown}: a damaged tar header ({error})") from error

@@ -88,10 +88,10 @@ def _candidates(store: Store) -> Iterator[_Candidate]:
             "manifest.json is of schema 1, which is not read: skopeo copy --format oci makes another of it"
         )
     if not isinstance(said, list):
-        raise Damaged("manifest.json: it is no list of images")
+        raise Damaged("manifest.json: it is not a list of images")
     for one in said[:_MANIFESTS_AT_MOST]:
         if not isinstance(one, dict):
-            raise Damaged("manifest.json: it is no list of images")
+            raise Damaged("manifest.json: it is not a list of images")
         tags = one.get("RepoTags")
         names = tuple(tag for tag in tags if isinstance(tag, str)) if isinstance(tags, list) else ()
         yield _Candidate(names, "", str(one.get("Config", "")), one, is_oci=False)
@@ -153,7 +153,7 @@ def _joined(system: object, machine: object, variant: object) -> str:
 def _object(content: bytes, shown: str) -> dict[str, Any]:
     said = read_json(content, shown)
     if not isinstance(said, dict):
-        raise Damaged(f"{shown}: it is no JSON object")
+        raise Damaged(f"{shown}: it is not a JSON object")
     return said
 
 
@@ -255,7 +255,7 @@ def _read(store: Store, one: _Candidate) -> Chosen:
 def _blob(store: Store, said: Any, *, is_oci: bool) -> Blob:
     if not is_oci:
         if not isinstance(said, str):
-            raise Damaged("manifest.json lists a layer that is no name")
+            raise Damaged("manifest.json lists a layer that is not a name")
         digest = f"sha256:{said.rpartition('/')[2]}" if said.startswith("blobs/sha256/") else ""
         return Blob(said, digest, None)
     if not isinstance(said, dict) or not isinstance(said.get("digest"), str):

@@ -141,7 +141,7 @@ class _Opening:
         """A tar that can be read once only: what it is, its first name says."""
         start = feed.peek(1024)
         if start[_TAR_AT : _TAR_AT + len(_TAR)] != _TAR:
-            raise ImageError(f"{feed.shown}: what it unpacks to is no tar archive")
+            raise ImageError(f"{feed.shown}: its unpacked content is not a tar archive")
         first = start[:100].partition(b"\0")[0].decode("utf-8", "replace").removeprefix("./")
         if _is_archive_name(first):
             return self._of_store(StreamStore(feed, self._spool, self._tally, is_packed=is_packed), "container archive")

@@ -276,4 +276,4 @@ def _gathered(chunks: Iterator[bytes]) -> Iterator[bytes]:
 def refuse_bomb(shown: str, packed: int, given: int) -> None:
     """Raise ImageError where so many bytes come of so few that it is no image."""
     if given > UNPACKED_AT_MOST_BYTES or (given > BOMB_BYTES and given > BOMB_RATIO * packed):
-        raise ImageError(f"{shown}: {packed} bytes unpack to more than {given >> 30} GiB: that is no image")
+        raise ImageError(f"{shown}: {packed} bytes unpack to more than {given >> 30} GiB: that is not an image")

@@ -65,7 +65,7 @@ class Tree:
             elif parts:
                 into = self._folder(parts[:-1], number, make=True)
                 if into is None or into.children is None:
-                    raise Damaged(f"{entry.name[:200]!r}: its directory is no directory")
+                    raise Damaged(f"{entry.name[:200]!r}: its directory is not a directory")
                 self._put(into.children, parts[-1], entry, number, layer.source)
                 if followed == self._followed and base not in _NO_NAMES:  # what lies behind a link may replace it
                     known, above = path, into.children
@@ -95,7 +95,7 @@ class Tree:
     def _other_name(self, entry: Entry) -> Node:
         node = self.find(parts_of(entry.target), follow_last=False)
         if node is None or node.children is not None:
-            raise Damaged(f"{entry.name[:200]!r}: a hard link to {entry.target[:200]!r}, which is no file before it")
+            raise Damaged(f"{entry.name[:200]!r}: a hard link to {entry.target[:200]!r}, which is not a file before it")
         return node
 
     def _folder(self, parts: list[str], layer: int, *, make: bool) -> Node | None:

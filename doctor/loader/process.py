@@ -170,7 +170,7 @@ class Process:
         """The library of this name: one that is there, else what the search finds."""
         self._questions += 1
         if self._questions > _QUESTIONS_AT_MOST or len(self.mapped) > _LIBRARIES_AT_MOST:
-            raise UnseenError("more libraries ask for more others than a real process has")
+            raise UnseenError("too many libraries need others (no real process has as many)")
         there = self._by_name.get(name)
         if there:
             return there

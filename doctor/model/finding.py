@@ -43,7 +43,7 @@ class Evidence(NamedTuple):
     detail: str  # what it says
     file: str = ""  # the file or directory that says it
     line: int = 0  # 0 where no line is known
-    label: str = ""  # how the source is printed where it is no file ("NVML", a matrix row), or more than a file
+    label: str = ""  # how the source is printed where it is not a file ("NVML", a matrix row), or more than a file
 
     @property
     def source(self) -> str:

@@ -208,7 +208,7 @@ def _opened(path: str) -> int | None:
             if error.errno != errno.ENXIO:
                 raise
             if time.monotonic() > until:
-                raise OSError(error.errno, "nobody reads from this pipe") from error
+                raise OSError(error.errno, "no process reads from this pipe") from error
             time.sleep(0.05)
         else:
             if descriptor is not None:

@@ -43,7 +43,7 @@ def _with_driver(facts: Facts, matrix: Matrix, name: str) -> Facts:
         raise BadRequest(f"{_DRIVER}: {error}") from error
     try:
         newest = matrix.branch(release).cuda_max
-        cuda: Fact[CudaVersion] = Seen(newest, "matrix, driver.branches") if newest else Unseen("no row says it")
+        cuda: Fact[CudaVersion] = Seen(newest, "matrix, driver.branches") if newest else Unseen("no data about it")
     except Uncovered as error:
         cuda = Unseen(str(error))
     driver = facts.driver._replace(release=Seen(release, _DRIVER), module_release=Seen(release, _DRIVER), cuda=cuda)

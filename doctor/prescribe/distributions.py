@@ -49,7 +49,7 @@ class Coming(NamedTuple):
     """One distribution that is installed."""
 
     name: str
-    version: str  # "" where unknown which one is the newest
+    version: str  # "" if the newest one is unknown
     row: FrameworkRow | None  # what the matrix knows of its build
     spec: Spec
 

@@ -1,6 +1,6 @@
 """Files that a remedy would bring, as far as the matrix knows them: what readers would find in them.
 
-What it is unknown is left out, and stays unseen. The search paths of NVIDIA's libraries were read from their wheels and
+What is unknown is left out, and stays unseen. The search paths of NVIDIA's libraries were read from their wheels and
 archives (cuDNN 8.9 to 9.28, cuBLAS and the runtime of CUDA 11.8 to 13): each names its own directory.
 """
 

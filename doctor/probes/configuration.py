@@ -343,7 +343,7 @@ def _option(line: str) -> tuple[str, str]:
 
 def _option_problem(line: str, section: str, full: str, known: set[str]) -> str:
     if not section:
-        return "stands above the first [section]"
+        return "is above the first [section]"
     if "=" not in line and ":" not in line:
         return "has no value"
     if full.startswith("global."):  # Theano asks for lib.cnmem as option cnmem of section lib
@@ -356,7 +356,7 @@ def _path_problem(host: Host, name: str, value: str) -> str:
     path = value.replace("\\", "/").rstrip("/")
     if name not in _THEANO_PATHS or not (path.startswith("/") or path[1:2] == ":") or set(path) & {"%", "$", "\0"}:
         return ""
-    return "" if host.is_dir(path) else "names a directory that is not there"
+    return "" if host.is_dir(path) else "names a directory that does not exist"
 
 
 # --- Keras --------------------------------------------------------------------------------------------------------
@@ -382,7 +382,7 @@ def _keras_file(source: str, text: str) -> Iterator[Setting]:
     try:
         content = parse_json(text)
     except ValueError as error:
-        yield _of_keras(source, "", "", f"is no valid JSON: {error}")
+        yield _of_keras(source, "", "", f"is not valid JSON: {error}")
         return
     if isinstance(content, dict):
         for name in sorted(content):

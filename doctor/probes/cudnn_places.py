@@ -28,7 +28,7 @@ class CudnnPlace(NamedTuple):
     environment: str = ""  # prefix
     site: str = ""  # directory that paths in RECORD count from; a conda prefix
     packages: tuple[Distribution, ...] = ()  # that may own what lies there
-    cuda_major: Fact[int] = Unseen("nothing beside it says for which CUDA it was built")
+    cuda_major: Fact[int] = Unseen("no file beside it shows its CUDA version")
     is_named: bool = False  # a user or a package says that cuDNN is there: not seeing it must be said
 
 

@@ -83,7 +83,7 @@ def _of_program(host: Host, path: str, *, may_be_folder: bool) -> str:
     if may_be_folder and host.is_dir(path):
         return ""
     problem = _of_file(host, path)
-    return problem or ("" if host.may_access(path, "x") else "is no program that this user may start")
+    return problem or ("" if host.may_access(path, "x") else "is not a program that this user can start")
 
 
 def _of_library(host: Host, path: str, *, any_machine: bool = False) -> str:

@@ -80,7 +80,9 @@ def _of_alias(host: Host, path: str) -> Located:
 
     prefixes = behind(host, _parent(path))
     if len(prefixes) != 1:
-        why = "several Pythons are installed from it: name its own folder" if prefixes else "it has installed no Python"
+        why = (
+            "several Pythons are installed from it: name its own folder" if prefixes else ("it has installed no Python")
+        )
         raise NoSuchInterpreter(path, f"an alias of Microsoft's Store, and {why}")
     return _of_prefix(host, prefixes[0], path)
 
@@ -328,7 +330,7 @@ def _behind_wrapper(host: Host, real: str, called: str) -> str | None:
         return target[1]
     if re.search(r"^# asdf-plugin: python ", text, re.MULTILINE):
         return _behind_asdf(host, _parent(_parent(real)), called)
-    raise Opaque(real, "a script that does not say which Python it starts: name that one with --python")
+    raise Opaque(real, "a script that does not show its Python: give the Python with --python")
 
 
 def _behind_shim(host: Host, root: str, called: str) -> str:

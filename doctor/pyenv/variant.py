@@ -10,7 +10,7 @@ import re
 from doctor.host import Host, HostError
 from doctor.model.facts.environment import Distribution
 
-_NONE = "their description is no variants.json of PEP 817"
+_NONE = "their description is not a variants.json of PEP 817"
 _SCHEMAS = re.compile(r"https://variants-schema\.wheelnext\.dev/v0\.0\.[23]\.json")  # of the format that is read here
 _AT_MOST_BYTES = 64 << 10
 _SHOWN_AT_MOST = 20

@@ -1,4 +1,4 @@
-"""A planned framework was never published for this machine, or it is unknown of such a release."""
+"""A planned framework was never published for this machine, or the version is unknown."""
 
 from __future__ import annotations
 

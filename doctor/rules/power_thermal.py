@@ -1,4 +1,4 @@
-"""The card slows itself down for want of power or cooling."""
+"""The card runs slower: it lacks power or cooling."""
 
 from __future__ import annotations
 

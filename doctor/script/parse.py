@@ -74,7 +74,7 @@ def parse(content: bytes, shown: str) -> Script:
     if len(content) > FILE_AT_MOST_BYTES:
         raise DockerfileError(f"{shown}: more than {FILE_AT_MOST_BYTES >> 10} KiB, which no Dockerfile has")
     if b"\0" in content:
-        raise DockerfileError(f"{shown}: it is no text")
+        raise DockerfileError(f"{shown}: it is not text")
     lines = [one.rstrip("\r") for one in content.decode("utf-8-sig", "replace").split("\n")]
     escape = _escape(lines, shown)
     found: list[Instruction] = []
@@ -126,7 +126,7 @@ def _joined(parts: list[tuple[int, str]], shown: str) -> Instruction:
     number, first = parts[0]
     keyword, _, rest = first.strip().partition(" ") if "\t" not in first else _split(first.strip())
     if keyword.upper() not in _KEYWORDS:
-        raise DockerfileError(f"{shown}:{number}: {_short(keyword)} is no instruction of a Dockerfile")
+        raise DockerfileError(f"{shown}:{number}: {_short(keyword)} is not a Dockerfile instruction")
     texts = [rest.lstrip(), *(text for _, text in parts[1:])]
     starts = [0]
     for text in texts[:-1]:

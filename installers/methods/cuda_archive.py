@@ -164,7 +164,7 @@ def _afterwards(order: CudaOrder, home: str, target: Target) -> tuple[Step, ...]
     if order.own or not is_of_root(home, target):
         return findable("cuda", home, libraries, target)
     if order.home:  # a directory that is in use already
-        return (RefreshLoader("the loader reads its cache"),)
+        return (RefreshLoader("the loader then finds the libraries"),)
     link = ByHand(
         f"to make it the default: sudo ln -sfn {home} /usr/local/cuda", "programs without a version look there"
     )

@@ -77,7 +77,7 @@ def wheel_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     wanted = tuple(f"{name}=={versions[component]}" for component, name in sorted(names.items()) if name)
     found = wheel.together(wanted, target, matrix)
     finds = InstallPackage(names["cuda_cudart"], f"=={versions['cuda_cudart']}", wheel.interpreter(target))
-    check = Check(f"verify: CUDA {release} is in the environment", (), finds)
+    check = Check(f"expected: CUDA {release} in the environment", (), finds)
     return Plan(f"install CUDA {release} as wheels", (*found.steps, check), found.effects)
 
 

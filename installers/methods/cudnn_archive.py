@@ -416,7 +416,7 @@ def _loader(libraries: str, root: bool) -> tuple[Step, ...]:
         f"if `ldconfig -p | grep cudnn` shows nothing, add this line to ~/.bashrc\n{export}",
         "NVIDIA's CUDA packages set this path, the .run installer needs this line",
     )
-    return (RefreshLoader("the loader reads its cache", root), line) if root else (line,)
+    return (RefreshLoader("the loader then finds the libraries", root), line) if root else (line,)
 
 
 def _windows(source: _Source, home: str, libraries: str, target: Target, *, own: bool) -> tuple[Step, ...]:
@@ -470,7 +470,7 @@ def _major(cuda: str) -> int:
 
 def _check(source: _Source, libraries: str) -> Check:
     finds = InstallCudnn(f"=={source.version}", libraries, source.cuda.partition(".")[0])
-    return Check(f"cuDNN {source.version} verify: complete in {libraries}", _FAULTS, finds)
+    return Check(f"expected: cuDNN {source.version} in {libraries}, complete", _FAULTS, finds)
 
 
 METHOD = Method(

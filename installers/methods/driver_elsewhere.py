@@ -83,9 +83,11 @@ def plan(need: InstallDriver, target: Target, matrix: Matrix) -> Plan:
         return _nixos(need, wanted)
     if target.distribution in _TRANSACTIONAL:
         text = (
-            f"install the {wanted}: no command is known, for zypper changes nothing in a running system of this kind, "
+            f"install the {wanted}: no command is known, for zypper changes "
+            "nothing in a running system of this kind, "
             "and its snapshots build no module. A package with the module for this kernel comes by "
-            "'transactional-update pkg install', from the repository that SDB:NVIDIA_drivers on en.opensuse.org names; "
+            "'transactional-update pkg install', from the repository that "
+            "SDB:NVIDIA_drivers on en.opensuse.org names; "
             "then reboot"
         )
         return Plan(f"install the {wanted}", (ByHand(text),), ())
@@ -98,8 +100,8 @@ def _rebased(need: InstallDriver, target: Target, wanted: str) -> Plan:
     name = target.distribution.removesuffix("-ostree")
     image = f"{name}-nvidia{'' if need.versions.startswith('==') else '-open'}"
     text = (
-        f"change to the image {image}, which has the driver: 'rpm-ostree status' names the image that is in use; the "
-        f"new one is the same with {image} in place of {name}, by 'sudo rpm-ostree rebase NEW'; then reboot"
+        f"change to the image {image}, which has the driver. 'rpm-ostree status' shows the current image; replace "
+        f"{name} in its name by {image}. Then run 'sudo rpm-ostree rebase NEW' and reboot"
     )
     return Plan(f"install the {wanted}", (ByHand(text, "its images exist with and without the driver"),), ())
 

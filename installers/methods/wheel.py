@@ -71,7 +71,7 @@ def plan(need: InstallPackage | RemovePackage, target: Target, matrix: Matrix) -
 
 
 def _again(need: InstallPackage, target: Target, matrix: Matrix) -> Plan:
-    """The very build that is there, from the index that it came from; raises Uncovered where unknown that one.
+    """The very build that is there, from the index that it came from; raises Uncovered if it is unknown.
 
     The package index has another build under the same release, and none with a local version ("2.9.1+cu126").
     """

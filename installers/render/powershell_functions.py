@@ -14,7 +14,7 @@ function Confirm-Digest([string] $File, [string[]] $Sha256) {
     $reader.Close()
     if ((-join $start) -match '<(!doctype )?html') { throw "$File is a web page: log in, and download again" }
     Write-Output ('  its SHA-256 is ' + (Get-FileHash -Algorithm SHA256 -LiteralPath $File).Hash)
-    if (-not $Sha256) { throw "it is unknown the digest of ${File}: if you trust that one, set GPUDOCTOR_SHA256 to it" }
+    if (-not $Sha256) { throw "the checksum of ${File} is unknown: to trust it, set GPUDOCTOR_SHA256 to its checksum" }
     throw "$File is not the file that was meant: another digest"
 }
 """

@@ -59,7 +59,7 @@ def _bash(step: ChangeMode, target: Target) -> Lines:
 
 KIND = StepType(
     ChangeMode,
-    title=lambda step: f"give {step.add} to {', '.join(step.paths)}",
+    title=lambda step: f"add the mode {step.add} to {', '.join(step.paths)}",
     bash=Shell(_bash, lambda step, _: (_line(step),)),
     powershell=Shell(nothing),  # Windows has no such modes
     apply=_apply,

@@ -25,7 +25,7 @@ class RefreshLoader(NamedTuple):
 
 def _apply(step: RefreshLoader, run: Run) -> None:
     again = Inverse((_ARGV,), afterwards=True)
-    run.command(Command(_ARGV, "the loader reads its cache", step.needs_root, inverse=again))
+    run.command(Command(_ARGV, "the loader then finds the libraries", step.needs_root, inverse=again))
 
 
 def _bash(step: RefreshLoader, target: Target) -> Lines:

@@ -43,7 +43,7 @@ def test_an_older_python_has_what_a_newer_one_lacks() -> None:
     ("ask", "status", "says"),
     [
         ("mxnet --python 3.12 --gpu V100", 1, "needs Python<3.12"),
-        ("mxnet --python 3.11 --gpu V100", 4, "not recorded"),
+        ("mxnet --python 3.11 --gpu V100", 4, "is unknown"),
         ("vllm==0.33.0 --glibc 2.28 --gpu H100", 1, "needs glibc>=2.31"),
         ("vllm==0.33.0 --glibc 2.31 --gpu H100", 0, ""),
         ("jax==0.5.0 --os macos --arch x86_64", 1, "0.4.38 was the last with wheels for Intel Macs"),

@@ -85,7 +85,7 @@ def test_wrong_file(tmp_path: Path, content: Any, says: str) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"driver\.json"):
         Matrix(str(tmp_path)).rows("driver", "branches")
-    with pytest.raises(DataError, match="holds no tables"):
+    with pytest.raises(DataError, match="has no tables"):
         products(str(tmp_path))
 
 

@@ -107,7 +107,7 @@ def test_uncovered(ask: Ask, says: str) -> None:
 
 
 def test_a_build_without_a_row_is_not_called_an_unknown_release() -> None:
-    with pytest.raises(Uncovered, match=r"^torch 2\.9\.1 is known, its cu99 build on linux x86_64 is not$"):
+    with pytest.raises(Uncovered, match=r"^torch 2\.9\.1 is known, but its cu99 build on linux x86_64 is not$"):
         MATRIX.framework("torch", "2.9.1", "cu99")
 
 

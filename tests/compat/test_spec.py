@@ -38,12 +38,12 @@ def test_what_a_user_writes(text: str, spec: Spec) -> None:
     ],
 )
 def test_what_is_no_spec(text: str) -> None:
-    with pytest.raises(BadSpec, match="no package with a version"):
+    with pytest.raises(BadSpec, match="is not a package with a version specifier"):
         parse_spec(text)
 
 
 @pytest.mark.parametrize("text", ["torch==\uff12.9.1", "torch==" + "9" * 5000, "a" * 100_000, "torch==2.9\u200b"])
 def test_what_would_be_read_as_something_else(text: str) -> None:
-    with pytest.raises(BadSpec, match="no package with a version") as error:
+    with pytest.raises(BadSpec, match="is not a package with a version specifier") as error:
         parse_spec(text)
     assert len(str(error.value)) < 200

@@ -164,7 +164,7 @@ def test_of_ones_own_environment_nothing_is_started_either(theirs: Theirs, comma
     assert theirs.ran == []
     assert "Traceback" not in done.stderr
     if (command, laid) == ("check", "wrapper"):
-        assert "does not say which Python it starts" in " ".join(done.stdout.split())
+        assert "a script that does not show its Python: give the Python with --python" in " ".join(done.stdout.split())
         assert done.returncode in {1, 4}
 
 

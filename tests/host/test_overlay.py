@@ -62,7 +62,7 @@ def test_files_and_foreseen_libraries(root: RootHost) -> None:
     assert overlay.names("/opt/lib") == ("libx.so.1",)
     assert overlay.is_file("/opt/lib/libx.so.1")
     assert remembered(overlay, "/opt/lib/libx.so.1", "kind", list, bool) == ["libx.so.1"]
-    with pytest.raises(Unreadable, match="a remedy would bring it"):
+    with pytest.raises(Unreadable, match="it does not exist yet: the fix would create it"):
         overlay.open("/opt/lib/libx.so.1")
 
 

@@ -177,7 +177,7 @@ DAMAGED = {
     "tar cut short": tar_with({"a": b"x" * 5000})[:3000],
     "gzip cut short": gzip.compress(LAYER)[:-50_000],
     "gzip of no tar": gzip.compress(b"hello" * 1000),
-    "no image": b"MZ" + b"\0" * 5000,
+    ": that is not an image": b"MZ" + b"\0" * 5000,
     "empty": b"",
     "squashfs": b"hsqs" + b"\0" * 2000,
     "SIF": b"#!/usr/bin/env run-singularity\n\0" + b"SIF_MAGIC\0" + b"\0" * 2000,

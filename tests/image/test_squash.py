@@ -122,7 +122,7 @@ def test_a_file_of_much_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with (tmp_path / "tree" / "huge").open("wb") as file:
         file.truncate(64 << 20)
     image = squashfs(tmp_path / "tree", tmp_path / "image")
-    with pytest.raises(ImageError, match="that is no image"):
+    with pytest.raises(ImageError, match=": that is not an image"):
         opened(image)
 
 

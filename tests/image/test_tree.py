@@ -63,5 +63,5 @@ def test_neighbours_are_found_as_each_by_itself() -> None:
 
 def test_a_link_on_the_way_that_is_replaced_from_behind() -> None:
     given = [entry("d", "dir"), entry("d/l", "link", "."), entry("d/l/x"), entry("d/l/l"), entry("d/l/y")]
-    with pytest.raises(Damaged, match="its directory is no directory"):
+    with pytest.raises(Damaged, match="its directory is not a directory"):
         Tree(iter([Layer(tuple(given), Scratch(1 << 20))]))

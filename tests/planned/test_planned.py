@@ -88,7 +88,7 @@ def test_what_stands_against_a_plan(specs: tuple[str, ...], changes: dict[str, A
     ("spec", "why"),
     [
         ("torch==99.0", "no matrix row covers torch 99.0"),
-        ("torch==2.9.1+xpu", "torch 2.9.1 is known, its xpu build on linux x86_64 is not"),
+        ("torch==2.9.1+xpu", "torch 2.9.1 is known, but its xpu build on linux x86_64 is not"),
     ],
 )
 def test_a_release_that_no_row_has_is_unknown(spec: str, why: str) -> None:
@@ -147,7 +147,7 @@ def test_installed_frameworks_are_never_asked_whether_they_are_published() -> No
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("torch 2 9", "'torch 2 9' is no package with a version specifier"),
+        ("torch 2 9", "'torch 2 9' is not a package with a version specifier"),
         ("trch==2.9.1", "no product 'trch'; did you mean torch"),
         ("cudnn==9.10.2", "no product 'cudnn'"),
     ],

@@ -174,7 +174,7 @@ def test_a_remedy_that_does_not_mend_is_no_command() -> None:
     answer = bad("too old", LinkTo("/a", "b"))._replace(code="driver-too-old-for-runtime", subject=_label(facts))
     (remedy,) = prescribe(answer, facts, MATRIX, court_of(facts))
     assert not remedy.proven
-    assert all(line.startswith("# No remedy is known to work here") for line in remedy.commands)
+    assert all(line.startswith("# gpudoctor knows no fix that works here") for line in remedy.commands)
 
 
 def _label(facts: Facts) -> str:

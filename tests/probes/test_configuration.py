@@ -117,7 +117,7 @@ def test_each_entry_has_the_line_that_names_it(tmp_path: Path) -> None:
                 ("line 5", "nvcc.fastmath", "True", ""),
             ],
         ),
-        ("device = gpu\n", [("line 1", "device", "gpu", "stands above the first [section]")]),
+        ("device = gpu\n", [("line 1", "device", "gpu", "is above the first [section]")]),
         ("[global]\ndevice\n", [("line 2", "device", "", "has no value")]),
         ("[blas]\nldflags = -lopenblas\n  -lgfortran\n", [("line 2", "blas.ldflags", "-lopenblas -lgfortran", "")]),
         (
@@ -126,11 +126,11 @@ def test_each_entry_has_the_line_that_names_it(tmp_path: Path) -> None:
         ),
         (
             "[dnn]\ninclude_path = /opt/cudnn/include\n",
-            [("line 2", "dnn.include_path", "/opt/cudnn/include", "names a directory that is not there")],
+            [("line 2", "dnn.include_path", "/opt/cudnn/include", "names a directory that does not exist")],
         ),
         ("# a comment\n; another\n\n[global]\n", []),
         ("", []),
-        ("\0\0[", [("line 1", "\0\0[", "", "stands above the first [section]")]),
+        ("\0\0[", [("line 1", "\0\0[", "", "is above the first [section]")]),
     ],
 )
 def test_theanorc(tmp_path: Path, text: str, settings: list[tuple[str, str, str, str]]) -> None:
@@ -179,6 +179,6 @@ def test_offline_root_reads_every_home(tmp_path: Path) -> None:
 def test_keras(tmp_path: Path, text: str, settings: list[tuple[str, str, str]] | None) -> None:
     _, found = look(build(tmp_path, {f"{HOME}/.keras/keras.json": text}), {})
     if settings is None:
-        assert found[0].problem.startswith("is no valid JSON")
+        assert found[0].problem.startswith("is not valid JSON:")
     else:
         assert [(one.name, one.value, one.problem) for one in found] == settings

@@ -368,7 +368,9 @@ def test_an_opaque_wrapper_is_not_started(tmp_path: Path) -> None:
     plant(tmp_path, {"python3": script, "other/bin/python3": b"\x7fELF", "other/lib/python3.12/os.py": ""})
     (tmp_path / "python3").chmod(0o755)
     for host, path in ((offline(tmp_path, {}), "/python3"), (LiveHost(), f"{tmp_path}/python3")):
-        with pytest.raises(NoSuchInterpreter, match="does not say which Python it starts"):
+        with pytest.raises(
+            NoSuchInterpreter, match="a script that does not show its Python: give the Python with --python"
+        ):
             environment.look(host, (path,))
     found = environment.look(LiveHost({"PATH": f"{tmp_path}:{tmp_path}/other/bin"}), ())
     assert isinstance(found, Unseen)

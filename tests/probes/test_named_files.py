@@ -56,7 +56,7 @@ def host(tmp_path: Path) -> Here:
         ("CUDACXX", "nvcc", ["is not on PATH"]),
         ("CUDACXX", "ccache nvcc", []),
         ("CUDACXX", "/usr/bin/ccache nvcc", [""]),
-        ("TRITON_PTXAS_PATH", "/opt/topo.xml", ["is no program that this user may start"]),
+        ("TRITON_PTXAS_PATH", "/opt/topo.xml", ["is not a program that this user can start"]),
         ("NVCC_CCBIN", "/bin", [""]),
         ("CUDNN_PATH", "/opt/cudnn", [""]),
         ("CUDNN_PATH", "/opt", ["holds no libcudnn"]),

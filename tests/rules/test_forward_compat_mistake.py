@@ -39,10 +39,7 @@ def test_kinds(facts: Any, kind: Status) -> None:
 def test_a_newer_driver_is_advised_only_where_it_is_older() -> None:
     """As on an H100 with driver 580.159.04: CUDA ended with error 803, and no driver was to be installed."""
     (away,) = answer(CODE, beside("580.159.04", "580.95.05")).needs
-    assert as_json(away).spec.startswith(
-        "Remove /opt/compat from the loader's path: uninstall the cuda-compat package, "
-        "or delete its line in ld.so.conf.d."
-    )
+    assert as_json(away).spec.startswith("Remove /opt/compat from the loader's path: uninstall")
     _, newer = answer(CODE, beside("535.183.01", "580.95.05", "NVIDIA GeForce RTX 4090")).needs
     assert newer == InstallDriver(">=580.95.05")
 

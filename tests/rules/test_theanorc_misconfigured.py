@@ -13,7 +13,7 @@ from tests.rules.case import answer
 
 CODE = "theanorc-misconfigured"
 TWICE = "set twice in one section"
-GONE = "names a directory that is not there"
+GONE = "names a directory that does not exist"
 
 
 def option(name: str, value: str, problem: str = "", source: str = "~/.theanorc, line 2") -> Setting:
@@ -92,7 +92,7 @@ def test_what_the_settings_mean(
         ("2.7.12", option("nvcc.flags", "-a", TWICE), Severity.WARNING),  # the last one wins
         ("3.5.2", option("nvcc.flags", "-a", TWICE), Severity.ERROR),  # DuplicateOptionError
         ("3.5.2", option("[nvcc]", "", "this section is there twice"), Severity.ERROR),
-        ("2.7.12", option("device", "cpu", "stands above the first [section]"), Severity.ERROR),
+        ("2.7.12", option("device", "cpu", "is above the first [section]"), Severity.ERROR),
         ("3.5.2", option("device", "", "has no value and is ignored", "THEANO_FLAGS"), Severity.WARNING),
     ],
 )

@@ -8,7 +8,7 @@ from doctor.model.facts.seen import value_or
 
 _EXTRAS = {12: "'gpudoctor[cuda12]'", 13: "'gpudoctor[cuda13]'"}
 _NO_COPY = ("cudnn", "")
-_NO_GPU = "an NVIDIA GPU, which this machine has not got"
+_NO_GPU = "an NVIDIA GPU, which this machine does not have"
 
 
 def explained(lack: Lack, facts: Facts | None) -> Lack:

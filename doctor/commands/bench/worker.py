@@ -172,7 +172,7 @@ def timed(told: Job, backend: Backend, write: Write) -> Timing:
 def _notes(told: Job, backend: Backend, batch: int, losses: list[float]) -> list[str]:
     found = []
     if told.order.dtype == "tf32" and told.path != "cpu" and not _has_tf32(backend):
-        found.append("TF32 was asked for, and this GPU has none (before compute capability 8.0): it computed in fp32")
+        found.append("TF32 was requested, but this GPU has none (before compute capability 8.0): it computed in fp32")
     if batch != told.network.batch:
         often = "more" if batch < told.network.batch else "less"
         found.append(

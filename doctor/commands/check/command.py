@@ -87,7 +87,7 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
         return pages.listing(_codes(subject)), 0
     severity, places = options.severity, options.places  # before anything is looked at
     if options.quiet and options.style and not options.outputs:
-        raise BadRequest("-q prints one line of text: leave --format out, or add --output FILE")
+        raise BadRequest("-q prints one line of text: omit --format, or add --output FILE")
     host = host_for(subject)
     report = report_of(subject, started, host)
     if options.redact:

@@ -66,7 +66,7 @@ class Verdict(NamedTuple):
 
     @property
     def may_be_loading(self) -> bool:
-        """Whether all that is missing may come by itself; what is unknown may be so for want of the driver."""
+        """Whether all that is missing may come by itself; what is unknown may be so because the driver is missing."""
         if self.is_ready or self.is_stuck:
             return self.is_stuck
         certain = {one.code for one in self.reasons if one.level is Level.NOT_READY}

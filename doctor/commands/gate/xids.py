@@ -35,7 +35,7 @@ def _asked(logged: LoggedXid, facts: Facts, matrix: Matrix) -> Asked:
     try:
         row = matrix.xid(xid)
     except Uncovered:
-        return Asked(xid, address, "", "no row of the matrix knows it")
+        return Asked(xid, address, "", "it is unknown to the matrix")
     action = action_of(row, text)
     card = _card(address, facts)
     if card and value_or(card.recovery, "") == "none" and _is_settled(row, action):

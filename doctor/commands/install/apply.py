@@ -102,7 +102,7 @@ def _left(page: Page, step: Step) -> None:
 
 
 def _text(step: Step) -> tuple[str, ...]:
-    """In words, and below them what a person types."""
+    """Return the text, and below it the commands to type."""
     kind = kind_of(step)
     return (kind.title(step), *(kind.told(step) if kind.told else ()))
 

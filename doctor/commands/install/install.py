@@ -384,7 +384,7 @@ def _with_a_way(asked: InstallOrder, target: Target) -> InstallOrder:
 
 
 def _newest_for(target: Target) -> str:
-    """The newest CUDA major that the driver runs; "" where unknown, and the order must say it."""
+    """The newest CUDA major that the driver runs; "" if unknown: then the order must give it."""
     return str(target.cuda_major) if target.cuda_major else ""
 
 
@@ -404,7 +404,7 @@ def _and_looked_for(plan: Plan, need: Need) -> Plan:
         return plan
     shown = as_json(need)
     name = {"cuda": "CUDA", "cudnn": "cuDNN"}.get(shown.product, shown.product)
-    why = f"{name}{spoken(shown.spec)} expected: found, without errors"
+    why = f"expected: {name}{spoken(shown.spec)} found, no errors"
     return plan._replace(steps=(*plan.steps, Check(why, (), need)))
 
 

@@ -57,7 +57,7 @@ def known_name(name: str) -> str:
 def solved(asked: Spec, where: TargetMachine, hold: tuple[Spec, ...], matrix: Matrix) -> Solved:
     """The newest that is known to work there beside what is installed; raises NotSolved.
 
-    Without a release that is known to work, the newest one that is unknown not to, with what is not known of it.
+    Without a release that is known to work, the newest one that may work, with what is unknown about it.
     """
     try:
         problem = Problem((asked,), where, matrix, hold)

@@ -120,7 +120,7 @@ def _stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: 
 
 
 def _require_known(found: Solved, row: FrameworkRow, cards: _Cards, matrix: Matrix) -> None:
-    """Raise NoStack where unknown that a build works, and its CUDA is older than a card."""
+    """Raise NoStack if no build is known to work and its CUDA is older than a card."""
     if not found.doubts or not row.cuda:
         return
     try:
@@ -366,7 +366,7 @@ def _is_installed(found: Solved, target: Target) -> bool:
 def _proof(found: Solved, row: FrameworkRow, target: Target) -> tuple[Step, ...]:
     name, python = found.name.partition("-gpu")[0], interpreter(target)
     need = InstallPackage(found.name, found.versions, python)
-    steps: list[Step] = [Check(f"{_named(found)} expected: found, without errors", (), need)]
+    steps: list[Step] = [Check(f"expected: {_named(found)} found, no errors", (), need)]
     if row.cuda is None:
         steps.append(Prove(("gpudoctor", "install", "config", name), "configure it for the GPU"))
     card = card_of(name)

@@ -116,9 +116,9 @@ def _why_not(fitting: list[CudaVersion], place: _Place) -> str:
         return f"{name} needs CUDA {row.cuda or 'of its time'}, which cannot compile for {cards}"
     among = ", ".join(map(str, fitting))
     return (
-        f"no rows make a toolkit for {name}, {cards} and {system}: CUDA {among} would do, and of none are installer, "
-        f"cuDNN {row.cudnn_accepts or ''} and a g++ that it compiles with known".replace("  ", " ")
-    )
+        f"no toolkit is known for {name}, {cards} and {system}. CUDA {among} would fit, but "
+        f"its installer, cuDNN {row.cudnn_accepts or ''} or g++ is unknown"
+    ).replace("  ", " ")
 
 
 # --- the toolkit ------------------------------------------------------------------------------------------------------

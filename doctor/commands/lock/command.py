@@ -87,7 +87,7 @@ def _content(path: str) -> str:
     except (OSError, ValueError) as error:
         raise LockError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     if len(content) > FILE_AT_MOST_BYTES or b"\0" in content:
-        raise LockError(f"{path}: it is no text, or more than {FILE_AT_MOST_BYTES >> 20} MiB")
+        raise LockError(f"{path}: it is not text, or has more than {FILE_AT_MOST_BYTES >> 20} MiB")
     return content.decode("utf-8-sig", "replace")
 
 
@@ -139,6 +139,6 @@ def _environment_file(path: str, context: Context) -> tuple[list[Pinned], list[D
     """conda's environment.yml: its `pip:` list; which builds its own packages get, conda's solver decides."""
     found = environment(os.path.basename(path), context, {})
     if found is None:
-        raise LockError(f"{path}: it is no environment of conda's: it has no dependencies")
+        raise LockError(f"{path}: it is not a conda environment file: it has no dependencies")
     pinned, unread = _listed(found.pip, path)
     return [*conda_pins(found.packages, ""), *pinned], unread

@@ -50,7 +50,7 @@ def pins_sheet(rows: Iterable[Any]) -> Sheet | None:
         return None
     names = sorted({name for row in asking for name in row.pins})
     lines = (Line((name, *(row.pins.get(name, "") for row in asking))) for name in names)
-    return Sheet("What the builds ask for", ("package", *(_build_name(row) for row in asking)), tuple(lines))
+    return Sheet("What the builds need", ("package", *(_build_name(row) for row in asking)), tuple(lines))
 
 
 def _build_name(row: Any) -> str:

@@ -29,7 +29,7 @@ def _driver(release: DriverRelease, branch: Any, matrix: Matrix) -> tuple[str, .
         for cuda in started.values()
         if cuda
     }
-    own = f"CUDA {branch.cuda_max}" if branch.cuda_max else "a version that nobody wrote down"
+    own = f"CUDA {branch.cuda_max}" if branch.cuda_max else "an unknown version"
     if not said:
         return (f"Driver {release} reports {own}.",)
     return (f"Driver {release} reports {own}; it starts programs built with any up to {', '.join(said.values())}.",)

@@ -58,8 +58,8 @@ TABLES: Mapping[str, Mapping[str, Any]] = {
     },
     "environments": {"python": {**_TEXTS, "description": "interpreters or environments to look at"}},
     "assume": {
-        "driver": {**_TEXT, "description": "release that a disk or image is judged for"},
-        "gpu": {**_ONE_OR_MORE, "description": "cards that a disk or image is judged for"},
+        "driver": {**_TEXT, "description": "version to check a disk or image for"},
+        "gpu": {**_ONE_OR_MORE, "description": "cards to check a disk or image for"},
     },
 }
 

@@ -41,9 +41,9 @@ def answer(asked: RefreshRequest, host: Host, terminal: TextStyle, progress: Pro
     """
     chosen_format = format_for(asked.style, RefreshDocument)
     if asked.releases is not None and asked.releases < 1:
-        raise BadRequest("--releases takes a number from 1 on")
+        raise BadRequest("--releases needs a number from 1 on")
     if not 0 < asked.seconds < float("inf"):  # which "nan" is neither
-        raise BadRequest("--timeout takes seconds, more than 0")
+        raise BadRequest("--timeout needs seconds, more than 0")
     if asked.manifests and not (os.path.isfile(asked.manifests) or os.path.isdir(asked.manifests)):
         raise BadRequest(f"--manifests {asked.manifests}: no such file or directory")
     names = chosen(asked.products or (NVIDIA if asked.manifests else ()))

@@ -52,7 +52,7 @@ def component_rows(release: str, url: str, matrix: Matrix, web: Web, today: str)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise Unreachable(f"{shown(url)}: not a redistributable manifest ({type(error).__name__})") from error
     if not rows:
-        raise Unreachable(f"{shown(url)}: lists no component of a toolkit")
+        raise Unreachable(f"{shown(url)}: has no toolkit component")
     return rows
 
 
@@ -82,7 +82,7 @@ def _row(  # noqa: PLR0913 - a part of a manifest, and where that was read
         source=source,
         read_on=today,
         confidence="high" if is_known else "medium",
-        note="" if is_known else "no digest of this manifest is known; it was read as it is",
+        note="" if is_known else "the checksum of this manifest is unknown; it was read without a check",
     )
 
 

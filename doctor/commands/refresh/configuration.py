@@ -22,7 +22,7 @@ _PIP = f"{NOT_FROM_HERE}import runpy\nrunpy.run_module('pip', run_name='__main__
 class NoIndex(GpudoctorError):
     """No package index is configured, and no pip can say which one it uses."""
 
-    hint = "Set PIP_INDEX_URL or UV_DEFAULT_INDEX, or name an environment that has pip with --python."
+    hint = "Set PIP_INDEX_URL or UV_DEFAULT_INDEX, or give an environment with pip: --python."
 
 
 def connection_of(host: Host, pythons: tuple[str, ...], folder: str) -> Connection:
@@ -68,12 +68,10 @@ def _with_default(host: Host, connection: Connection, interpreters: list[str]) -
             return connection._replace(indexes=_each_once((index, *connection.indexes)), has_default=True)
         except HostError as error:
             reasons.append(f"{interpreter}: {error.why}")
-    why = "; ".join(reasons) or "there is no Python to ask"
+    why = "; ".join(reasons) or "no Python was found"
     if not connection.indexes:
-        raise NoIndex(
-            f"neither pip nor uv is configured for a package index, and no pip says which one it uses ({why})"
-        )
-    return connection._replace(notes=(*connection.notes, f"the default package index is not known: {why}"))
+        raise NoIndex(f"pip and uv have no configured package index, and no pip shows its default ({why})")
+    return connection._replace(notes=(*connection.notes, f"the default package index is unknown: {why}"))
 
 
 def _built_in(host: Host, interpreter: str) -> str:
@@ -84,6 +82,6 @@ def _built_in(host: Host, interpreter: str) -> str:
     ran = host.run((interpreter, "-c", _PIP, "--isolated", "download", "--help"), _PIP_ANSWERS_WITHIN_S, env)
     said = re.search(r"--index-url <url>.*?\(default (\S+?)\)", ran.stdout, re.S)
     if ran.status != 0 or not said:
-        last = (ran.stderr.strip().splitlines() or ["pip names no default index"])[-1]
+        last = (ran.stderr.strip().splitlines() or ["pip shows no default index"])[-1]
         raise HostError(interpreter, last[:200])
     return said[1]

@@ -188,7 +188,9 @@ def _row(release: Release, host: WheelHost, custom: Custom, today: str) -> Frame
         source=f"{host.name}: {', '.join(_short(host.members_read))}",
         read_on=today,
         confidence="high",
-        note=f"libraries of the {needs.extra} extra; without it the system's" if needs.extra and not is_cpu else "",
+        note=(f"libraries of the {needs.extra} extra; without it, the system's libraries")
+        if needs.extra and not is_cpu
+        else "",
         **columns,
     )
 
@@ -196,7 +198,7 @@ def _row(release: Release, host: WheelHost, custom: Custom, today: str) -> Frame
 def _by_metadata(host: WheelHost) -> Framework:
     """A package that no reader knows: its requirements and its name say all that is known."""
     one = host.distribution
-    build = Seen("", "its metadata alone is read")
+    build = Seen("", "only its metadata is read")
     return cards.describe(one, "/usr", one.name, build=build, requires=Unseen("not read"))
 
 

@@ -66,7 +66,7 @@ def cudnn_rows(version: Version, releases: list[tuple[int, Release]], web: Web, 
     main = next((name for name in names if re.fullmatch(r"libcudnn\.so\.\d+", name)), None)
     header = next((name for name in ("cudnn_version.h", "cudnn.h") if name in names), None)
     if not main or not header:
-        raise Unreachable(f"{source}: holds no libcudnn.so and header")
+        raise Unreachable(f"{source}: has no libcudnn.so and header")
     windows = newest.get(Platform("windows", "x86_64"))
     dlls, dll_source = _names(windows, web) if windows else (set(), "")
     full = sorted({release.public for _, release in releases}, key=Version)
@@ -117,7 +117,7 @@ def _builds(row: CudnnRow, majors: Iterable[int], today: str) -> list[CudnnBuild
             source=row.source,
             read_on=today,
             confidence="high",
-            note="that it exists; its ranges were not read",
+            note="it exists; its ranges were not read",
             **unknown,
         )
         for major in majors
@@ -176,7 +176,7 @@ def _lying(place: str) -> Iterator[tuple[str, str]]:
                 found = True
                 yield release[1], Path(folder, name).absolute().as_uri()
     if not found:
-        raise Unreachable(f"{place}: no manifest of NVIDIA's (redistrib_13.0.2.json) lies there")
+        raise Unreachable(f"{place}: it has no NVIDIA manifest (such as redistrib_13.0.2.json)")
 
 
 def require_manifest(place: str, web: Web) -> None:
@@ -186,7 +186,7 @@ def require_manifest(place: str, web: Web) -> None:
     except Unreachable:
         return  # said of the product that it is read for
     if not {*named} & {*_TELLING.values()}:
-        raise BadRequest(f"--manifests {place}: no manifest there lists a component of CUDA or cuDNN")
+        raise BadRequest(f"--manifests {place}: no manifest there has a component of CUDA or cuDNN")
 
 
 def _product_of(url: str, web: Web) -> str:
@@ -221,7 +221,7 @@ def _cudnn_of(said: Any, source: str, matrix: Matrix, today: str) -> list[Row]:
     full = CudnnVersion.parse(said["cudnn"]["version"])
     same = [row for row in matrix.rows("cudnn", "releases") if row.version.major == full.major]
     if not same:
-        raise Unreachable(f"{source}: cuDNN {full.major} is newer than all that is known of its files")
+        raise Unreachable(f"{source}: cuDNN {full.major} is newer than all known file lists")
     before = max(same, key=lambda row: row.version)
     row = CudnnRow(
         id=f"cudnn-{full.release}",
@@ -254,7 +254,7 @@ def _toolkit_of(said: Any, source: str, matrix: Matrix, today: str) -> ToolkitRo
     named = re.fullmatch(_MANIFEST, source.rpartition("/")[2])
     release = str(said.get("release_label") or (named[1] if named else ""))
     if named and release != named[1]:
-        raise Unreachable(f"{source}: it is of release {release[:20]!r}, its name says {named[1]}")
+        raise Unreachable(f"{source}: its version is {release[:20]!r}, but its name has {named[1]}")
     cuda = CudaVersion.parse(release)
     driver = said.get("nvidia_driver", {}).get("version")
     same = [row for row in matrix.rows("cuda", "toolkits") if row.cuda.major == cuda.major]
@@ -262,7 +262,7 @@ def _toolkit_of(said: Any, source: str, matrix: Matrix, today: str) -> ToolkitRo
     note = (
         f"the floor is that of the {cuda.major}.x family"
         if same
-        else "no release of its major is known: its floor is not"
+        else "no version of its major is known, so its floor is unknown"
     )
     return ToolkitRow(
         id=f"cuda-{release}",

@@ -167,8 +167,8 @@ def _plain(value: Any) -> str:
 def _age(result: Result) -> str:
     dates = sorted({outcome.as_of for outcome in result.outcomes if outcome.as_of})
     if not dates:
-        return "No rows of this are shipped."
+        return "No data of this is shipped."
     days = days_between(dates[0], result.today)
     own = sorted({outcome.own_as_of for outcome in result.outcomes if outcome.own_as_of})
-    text = f"The shipped rows are of {dates[0]}, {days} day{'' if days == 1 else 's'} ago"
-    return text + (f"; yours were of {own[0]} before this run." if own else ".")
+    text = f"The shipped data is from {dates[0]}, {days} day{'' if days == 1 else 's'} ago"
+    return text + (f"; yours was from {own[0]} before this run." if own else ".")

@@ -55,7 +55,7 @@ def own_rows(product: str, overlay: str) -> tuple[Json, str]:
     try:
         return load(product, overlay), ""
     except OverlayDamaged as error:
-        return empty(product), f"{error}; it is written anew"
+        return empty(product), f"{error}; it is written again"
 
 
 def write(product: str, overlay: str, content: Json) -> str:
@@ -67,7 +67,7 @@ def write(product: str, overlay: str, content: Json) -> str:
     try:
         for one in (Path(overlay), *Path(overlay).parents):
             if one.is_symlink() and not one.exists():
-                raise NotWritten(f"{one}: it is a link that leads nowhere")
+                raise NotWritten(f"{one}: the symlink points to a path that does not exist")
         own_directory(overlay)
         replace(path, text_of(content))
     except OSError as error:
@@ -78,4 +78,4 @@ def write(product: str, overlay: str, content: Json) -> str:
 def link_at(product: str, overlay: str) -> str:
     """What to say of a link in place of the user's rows, "" where there is none."""
     path = path_of(product, overlay)
-    return f"{path} is a link: a file of its own takes its place" if os.path.islink(path) else ""
+    return f"{path} is a symlink: a regular file replaces it" if os.path.islink(path) else ""

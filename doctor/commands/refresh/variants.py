@@ -1,4 +1,4 @@
-"""Wheel variants on an index: wheels of one release and platform that a label at the end of their name tells apart.
+"""Wheel variants on an index: wheels of one release for one platform, with a label at the end of their name.
 
 Sources: PEP 817 and PEP 825 (draft), file names and the file `{name}-{version}-variants.json`, which says what a label
 stands for. An installer that does not know them takes none of them.
@@ -51,8 +51,8 @@ def _note(release: str, labels: list[str], url: str, web: Web) -> str:
     try:
         page = web.page(url) if url else None
         meant = properties(page.content.decode("utf-8", "replace")) if page else {}
-        why = "" if page else "the index says not what they stand for; "
+        why = "" if page else "the index does not say what they mean; "
     except (Unreachable, ValueError) as error:
-        meant, why = {}, f"what they stand for is not known, {error}; "
+        meant, why = {}, f"their meaning is unknown, {error}; "
     shown = [f"{one} ({', '.join(meant[one])})" if meant.get(one) else one for one in labels[:_SHOWN_AT_MOST]]
-    return f"{release}: variant wheels {', '.join(shown)}: {why}pip takes none of them, and no row is made of them"
+    return f"{release}: variant wheels {', '.join(shown)}: {why}pip uses none of them, and no row is made from them"

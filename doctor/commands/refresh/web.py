@@ -76,7 +76,7 @@ class Web:
     @property
     def over(self) -> str:
         """Why nothing more is read then."""
-        return f"the {self._seconds:g} s for reading are used up (--timeout gives more)"
+        return f"the time limit of {self._seconds:g} s is over (raise it with --timeout)"
 
     def page(self, url: str, limit_bytes: int = PAGE_BYTES) -> Page | None:
         """A page or a small file, None where there is none; raises Unreachable."""
@@ -113,7 +113,7 @@ class Web:
         with self._get(url, {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}) as response:
             _demand(response, url, 206)
             if _content_range(response, url)[0] != start:
-                raise Unreachable(f"{shown(url)}: the server gave another range than it was asked for")
+                raise Unreachable(f"{shown(url)}: the server sent another range than requested")
             return _bounded(response, url, stop - start)
 
     @contextmanager
@@ -212,9 +212,9 @@ def joined(base: str, link: str) -> str:
     try:
         url = without_credentials(urljoin(base, link))
     except (ValueError, BadIndex) as error:
-        raise Unreachable(f"{shown(base)}: a link on it is no address") from error
+        raise Unreachable(f"{shown(base)}: a link on it is not a valid address") from error
     if is_local(url) and not is_local(base):
-        raise Unreachable(f"{shown(base)}: a link on it leads to this machine's own files")
+        raise Unreachable(f"{shown(base)}: a link on it points to files of this machine")
     return url
 
 
@@ -240,11 +240,11 @@ def _demand(response: requests.Response, url: str, status: int) -> None:
     if response.status_code == status:
         return
     advice = {
-        401: ": it asks for a user and password (in the URL, or in netrc)",
+        401: ": it needs a user and password (in the URL, or in netrc)",
         403: ": it forbids this",
-        200: ": the server gives no byte ranges",
+        200: ": the server supports no byte ranges",
     }.get(response.status_code, "")
-    raise Unreachable(f"{shown(url)}: the server answers {response.status_code}{advice}")
+    raise Unreachable(f"{shown(url)}: the server answered {response.status_code}{advice}")
 
 
 def _content_range(response: requests.Response, url: str) -> tuple[int, int]:
@@ -253,14 +253,16 @@ def _content_range(response: requests.Response, url: str) -> tuple[int, int]:
         span, _, size = response.headers["Content-Range"].removeprefix("bytes ").partition("/")
         return int(span.partition("-")[0]), int(size)
     except (KeyError, ValueError) as error:
-        raise Unreachable(f"{shown(url)}: the server does not say which byte range it gave") from error
+        raise Unreachable(f"{shown(url)}: the server does not say which byte range it sent") from error
 
 
 def _whole(response: requests.Response, url: str) -> bytes:
     """A small file whose server knows no ranges; raises Unreachable for a large one."""
     size = re.fullmatch(r"[0-9]{1,9}", response.headers.get("Content-Length", ""))
     if not size or int(size[0]) > _WHOLE_FILE_BYTES:
-        raise Unreachable(f"{shown(url)}: the server gives no byte ranges, and the whole file is not downloaded")
+        raise Unreachable(
+            f"{shown(url)}: the server supports no byte ranges, and gpudoctor does not download the whole file"
+        )
     return _bounded(response, url, _WHOLE_FILE_BYTES)
 
 
@@ -280,7 +282,7 @@ def _reason(error: Exception) -> str:
     """What went wrong in a word; the library's own text may hold a URL with credentials of a proxy."""
     kinds: tuple[tuple[type[Exception], str], ...] = (
         (requests.exceptions.ProxyError, "the proxy refuses or does not answer"),
-        (requests.exceptions.SSLError, "the certificate is not accepted (PIP_CERT, REQUESTS_CA_BUNDLE)"),
+        (requests.exceptions.SSLError, "the certificate is not trusted (PIP_CERT, REQUESTS_CA_BUNDLE)"),
         (requests.Timeout, "no answer in time"),
         (requests.ConnectionError, "no connection"),
         (requests.exceptions.InvalidURL, "not a URL"),

@@ -93,7 +93,7 @@ def _of_preloading(outcome: Outcome) -> Iterator[Trouble]:
     errors = stage.facts.get("preload_errors", {}) if stage else {}
     for part, text in sorted(errors.items()):
         cause = codes.of_loader(text)
-        yield Trouble(cause, "load", (Evidence(text, label=f"the loader, asked for the part {part}"),))
+        yield Trouble(cause, "load", (Evidence(text, label=f"the loader's search for the part {part}"),))
 
 
 def _of_stages(outcome: Outcome) -> Iterator[Trouble]:

@@ -171,8 +171,8 @@ def _same_cuda(row: CudnnBuildRow, about: TrialContext) -> bool:
 
 def _wrong(about: TrialContext) -> tuple[Need, ...]:
     again = (
-        "Run this again, and on another GPU with --gpu: wrong results that change from run to run come from the "
-        "card (nvidia-smi -q -d ECC,TEMPERATURE), those that stay from the library."
+        "Run this again, and on another GPU with --gpu. If the wrong results change from run to run, the "
+        "card is the cause (nvidia-smi -q -d ECC,TEMPERATURE); otherwise the library is."
     )
     return (Advice(again), _copy_anew(about))
 
@@ -183,7 +183,8 @@ def _crash(about: TrialContext) -> tuple[Need, ...]:
 
 _LOOK_AT_THE_REST = "Run gpudoctor check, which looks at the driver and the rest of the stack."
 _FREE_MEMORY = (
-    "Free memory on the GPU: end other programs that use it (nvidia-smi lists them) or wait for them, or name another "
+    "Free memory on the GPU: end other programs that use it (nvidia-smi "
+    "lists them) or wait for them, or name another "
     "GPU with --gpu. Nothing is to be installed."
 )
 _NEEDS: dict[str, Callable[[TrialContext], tuple[Need, ...]]] = {
@@ -223,11 +224,11 @@ _BY_HAND = {
     codes.CUDA_CALL: _LOOK_AT_THE_REST,
     codes.CUDA_DAMAGED: "Reinstall the package that the library belongs to, beside gpudoctor or in the CUDA toolkit.",
     codes.GPU_WRONG: (
-        "Run this again, and look at nvidia-smi -q -d ECC,TEMPERATURE and at the kernel's log: numbers that are wrong "
-        "at every run come from the library, those that change from the card, its slot or its memory."
+        "Run this again, and read nvidia-smi -q -d ECC,TEMPERATURE and the kernel log. If the numbers are wrong "
+        "at every run, the library is the cause. If they change, the card, its slot or its memory is."
     ),
     codes.NCCL: (
-        "Run this again with NCCL_DEBUG=INFO in the environment: NCCL then says which link or network it takes. "
-        "gpudoctor check looks at shared memory, and at the variables of NCCL."
+        "Run this again with NCCL_DEBUG=INFO in the environment: NCCL then shows which link or network "
+        "it uses. gpudoctor check checks the shared memory and NCCL's variables."
     ),
 }

@@ -82,7 +82,7 @@ def _at(path: str, host: Host, facts: Facts) -> tuple[Subject, ...]:
         copies = _copies_in(posixpath.join(path, below).rstrip("/"), host, facts)
         if copies:
             return tuple(Subject(copy, library_of(copy, host), (), "--cudnn names it") for copy in copies)
-    raise BadRequest(f"--cudnn {path}: no library of cuDNN lies there")
+    raise BadRequest(f"--cudnn {path}: it has no cuDNN library")
 
 
 def _of_file(path: str, host: Host, facts: Facts) -> Subject:

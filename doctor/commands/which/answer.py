@@ -100,7 +100,9 @@ def about(host: Host, search: LoaderFacts, subject: Subject, product: Product) -
     if framework and framework.is_cpu_build:
         return of_cpu_build(subject, framework, product)
     if framework and not loading_of(framework.package):
-        return WhichAnswer(subject, unknown=f"how {framework.package} opens CUDA's libraries is not known to gpudoctor")
+        return WhichAnswer(
+            subject, unknown=(f"how {framework.package} opens CUDA's libraries is not known to gpudoctor")
+        )
     try:
         simulated = simulate(host, search, subject.environment, subject.framework)
     except UnseenError as unknown:
@@ -156,7 +158,7 @@ def without_framework(host: Host, search: LoaderFacts, environment: Environment,
         process = start(host, search, environment)
     except UnseenError as unknown:
         return WhichAnswer(subject, unknown=str(unknown))
-    process.phase = "when a program asks for it"
+    process.phase = "if a program needs it"
     names = (product.exact,) if product.exact else known_names(host, process, environment, product)
     asker = process.of_name(CTYPES) or (process.mapped[0] if process.mapped else None)
     unknown_names = []

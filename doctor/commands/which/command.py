@@ -133,7 +133,7 @@ def _told_of_dlls(
     asking = [one for one in told if one.items or one.unknown or one.failure]
     program = about_dlls(host, search, Subject(environment, None), product)
     if subjects and not program.items:  # their libraries may be unreadable
-        why = f"no library of a framework that could be read asks for {product.name}"
+        why = f"no readable library of a framework needs {product.name}"
         program = program._replace(failure="", unknown=why)
     return asking or [program]
 

@@ -39,7 +39,7 @@ from doctor.model.facts.seen import value_or
 from doctor.model.resolution import describe_resolution
 
 _WHEN = "when it is imported"
-_WHEN_ASKED = "when a program asks for it"
+_WHEN_ASKED = "if a program needs it"
 _PRODUCTS = "C:/Program Files"
 _TOOLKITS = ("NVIDIA GPU Computing Toolkit/CUDA", "NVIDIA/CUDNN")
 _ENTRIES_AT_MOST = 100
@@ -127,7 +127,8 @@ def _note_on_ctypes(host: Host, items: tuple[Item, ...], program: str) -> str:
     if not less:
         return ""
     return (
-        f"ctypes.CDLL({less[0]!r}) of Python 3.8 and later does not find it: it searches neither PATH nor the current "
+        f"ctypes.CDLL({less[0]!r}) of Python 3.8 and later does not find "
+        "it: it searches neither PATH nor the current "
         "directory, only the interpreter's, those of os.add_dll_directory, and System32"
     )
 

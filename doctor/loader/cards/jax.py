@@ -119,7 +119,7 @@ def _on_the_cpu(value: str) -> str:
     named = _platforms(value)
     if named[:1] != ["cpu"] or any(one in _OF_OTHERS for one in named):
         return ""
-    rest = ", the GPU only where a program asks for it" if {"cuda", "gpu"} & {*named} else ""
+    rest = ", the GPU only if a program needs it" if {"cuda", "gpu"} & {*named} else ""
     return f"JAX computes on the CPU{rest}, though its build for the GPU is here"
 
 

@@ -83,7 +83,7 @@ def steps(package: Package) -> Iterator[Step]:
     yield Step(package.files(f"{_CAPI}/onnxruntime_pybind11_state.*.so"), "import onnxruntime", needed=True)
     preloaded = re.findall(r'CDLL\("(\S+?)"', package.text(f"{_CAPI}/_ld_preload.py").partition("except OSError")[0])
     for name in preloaded:
-        yield Step((name,), "import onnxruntime opens it by its name, and goes on without it", CTYPES, use=True)
+        yield Step((name,), "import onnxruntime opens it by its nameand continues without it", CTYPES, use=True)
     shared = package.files(f"{_CAPI}/libonnxruntime_providers_shared.so")
     yield Step(shared, "a session with a GPU provider opens it", use=True)
     provider = package.files(f"{_CAPI}/libonnxruntime_providers_cuda.so")

@@ -311,5 +311,5 @@ class ConfigurationFacts(NamedTuple):
     variables: Fact[tuple[Variable, ...]]
     settings: Fact[tuple[Setting, ...]]
     named: Fact[tuple[NamedFile, ...]] = Unseen("what variables name was not followed")
-    shown: Fact[tuple[Variable, ...]] = Unseen("all of them were asked for")  # by a text that does not list all
+    shown: Fact[tuple[Variable, ...]] = Unseen("all of them were checked")  # by a text that does not list all
     near: Fact[tuple[NearName, ...]] | None = None  # None where the names of all variables were not shown

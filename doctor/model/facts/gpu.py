@@ -59,8 +59,8 @@ class Gpu(NamedTuple):
     now: GpuNow
     refused: str = ""  # NVML's words, with their number, where it gives no handle, or the card is lost; else ""
     refused_code: int = 0  # its return code then
-    remapping_failed: Fact[bool] = Unseen("it was not asked for")  # there are no spare rows of memory left
-    recovery: Fact[str] = Unseen("it was not asked for")  # what the driver wants done: "none", "reset", "restart", ...
+    remapping_failed: Fact[bool] = Unseen("it was not checked")  # there are no spare rows of memory left
+    recovery: Fact[str] = Unseen("it was not checked")  # what the driver wants done: "none", "reset", "restart", ...
 
     @property
     def label(self) -> str:

@@ -93,7 +93,7 @@ class Prediction(NamedTuple):
     damaged: str = ""  # the file that answers and cannot be used, real path; "" for none
     foreign: str = ""  # of a name that is not found: a file of it for another type of machine, which is passed over
     is_cuda: bool = True  # of NVIDIA's libraries; of all others only those that do not answer are told
-    cuda_major: Fact[int] = Unseen("its name says it, or nobody does")  # of NCCL and TensorRT: the CUDA of their build
+    cuda_major: Fact[int] = Unseen("only its name shows it")  # of NCCL and TensorRT: the CUDA of their build
     lacks_version: str = ""  # "GLIBCXX_3.4.30": of a damaged one, what `library` needs and the file does not define
     releases: tuple[str, str] = ("", "")  # "12.1": of the file that is loaded, of the one that is meant
 

@@ -51,7 +51,7 @@ class Policy(NamedTuple):
     exceptions: tuple[PolicyException, ...] = ()
     forbidden: tuple[Forbidden, ...] = ()
     environments: tuple[str, ...] = ()  # to look at, where nobody named one
-    driver: str = ""  # release that a disk or image is judged for
+    driver: str = ""  # version to check a disk or image for
     gpus: tuple[str, ...] = ()  # names of cards, likewise
     limitation: str = ""  # why only what it demands counts: another user could have written it; "" where all of it does
 

@@ -16,7 +16,7 @@ _TRIPLETS = {"aarch64": "aarch64-linux-gnu", "ppc64le": "powerpc64le-linux-gnu"}
 
 
 def apply(effect: CudnnInstalled, world: SimulatedMachine) -> SimulatedMachine:
-    """Its libraries and its header; where unknown the files of the release, nothing changes."""
+    """Its libraries and its header; if the files of the release are unknown, nothing changes."""
     if world.host is None:
         return world
     named = effect.directory.replace("\\", "/") if effect.directory[1:2] == ":" else effect.directory

@@ -156,8 +156,7 @@ def driver_floor_of(row: FrameworkRow, facts: Facts, matrix: Matrix) -> DriverRe
 def need_of(row: FrameworkRow, framework: Framework, facts: Facts) -> Need:
     """The need to have the build of this row in the framework's environment.
 
-    Anew where an installer could not tell it from what is there, and would call that satisfied: somebody built that
-    release himself.
+    Reinstalled if an installer would call the installed build satisfied: it was built from source.
     """
     if row.package.endswith("-plugin"):
         return cuda_need_of(row.package, framework, facts, same_release=covers(row, framework.version))

@@ -493,7 +493,7 @@ def _directory_on_path(major: int, facts: Facts) -> str:
 
 
 def _cuda_major(framework: Framework, facts: Facts, matrix: Matrix) -> int:
-    """The CUDA major of a build, 0 where unknown it."""
+    """The CUDA major of a build, 0 if unknown."""
     try:
         return cuda_of(framework, facts, matrix).value.major
     except (Uncovered, UnseenError, NotApplicable):

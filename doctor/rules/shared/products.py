@@ -50,7 +50,7 @@ class NoSuchProduct(NoSuchName):
     @property
     def hint(self) -> str:  # type: ignore[override]
         """See GpudoctorError."""
-        return "" if self.question else "for a list: gpudoctor matrix list"
+        return "" if self.question else "For a list: gpudoctor matrix list"
 
 
 class NoRows(GpudoctorError):

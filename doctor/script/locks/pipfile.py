@@ -14,7 +14,7 @@ SHAPE = {"_meta": {"sources": [{"name": str}], "requires": {"python_version": st
 def select(document: Any, wanted: Wanted, file: str, lines: Lines) -> tuple[Package, ...]:
     """Return what is installed; `--group develop` adds the packages for development. Raises LockError."""
     if not isinstance(document, dict) or not isinstance(document.get("default"), dict):
-        raise LockError(f"{file}: it is no Pipfile.lock: it has no section default")
+        raise LockError(f"{file}: it is not a Pipfile.lock: it has no section default")
     meta = document.get("_meta") or {}
     sources = {one.get("name"): str(one.get("url", "")) for one in meta.get("sources", ()) if isinstance(one, dict)}
     found = []

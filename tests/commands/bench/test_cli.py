@@ -68,7 +68,7 @@ def test_a_gpu_that_is_asked_for_and_not_there(capsys: pytest.CaptureFixture[str
     assert re.search(r"^  CPU +[\d.,]+ +", text, re.MULTILINE)
     missing = text.partition("Not measured")[2]
     assert "GPU: needs " in missing
-    assert "an NVIDIA GPU, which this machine has not got" in " ".join(missing.split())
+    assert "an NVIDIA GPU, which this machine does not have" in " ".join(missing.split())
 
 
 def test_pictures_of_the_users_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -201,13 +201,13 @@ CUDA_12 = machine(driver=driver("550.54", "12.4"))
         (
             Lack("", "gpu", "cupy", "no module"),
             NO_GPU,
-            "needs an NVIDIA GPU, which this machine has not got and CuPy, which does not load beside gpudoctor",
+            "needs an NVIDIA GPU, which this machine does not have and CuPy, which does not load beside gpudoctor",
         ),
         (Lack("", "gpu", "cupy", "no module"), CUDA_12, "install 'gpudoctor[cuda12]'"),
         (Lack("", "cpu", "numpy", "no module"), NO_GPU, "install 'gpudoctor[bench]'"),
         (Lack("", "gpu+cudnn", "cudnn", "no copy"), CUDA_12, "needs a copy of cuDNN"),
         (Lack("lenet", "gpu+cudnn", "cudnn", "CUDNN_STATUS_INTERNAL_ERROR"), CUDA_12, "CUDNN_STATUS_INTERNAL_ERROR"),
-        (Lack("", "gpu", "gpu", "cudaErrorNoDevice"), NO_GPU, "needs an NVIDIA GPU, which this machine has not got"),
+        (Lack("", "gpu", "gpu", "cudaErrorNoDevice"), NO_GPU, "needs an NVIDIA GPU, which this machine does not have"),
         (Lack("", "gpu", "gpu", "cudaErrorNoDevice"), CUDA_12, "cudaErrorNoDevice"),
         (Lack("alexnet", "gpu", "memory", "too much"), CUDA_12, "too much"),
         (Lack("", "cpu", "", "a crash"), None, "a crash"),

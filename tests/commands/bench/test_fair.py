@@ -107,7 +107,7 @@ def test_a_card_without_tf32_is_said(major: int, path: str, is_said: bool) -> No
     xp = SimpleNamespace(__name__="cupy", cuda=SimpleNamespace(runtime=runtime, Device=lambda: SimpleNamespace(id=0)))
     told = SimpleNamespace(path=path, order=SimpleNamespace(dtype="tf32"), network=SimpleNamespace(batch=8))
     notes = _notes(told, SimpleNamespace(xp=xp), 8, [1.0])  # type: ignore[arg-type]
-    assert any("TF32 was asked for" in one for one in notes) is is_said
+    assert any("TF32 was requested" in one for one in notes) is is_said
 
 
 def told(change: Callable[[Timing], Timing]) -> Report:

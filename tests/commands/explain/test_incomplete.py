@@ -117,7 +117,7 @@ def test_a_wrong_checksum_costs_nothing_of_the_text(tmp_path: Path) -> None:
     content = gzip.compress(BUG_REPORT, mtime=0)
     report = judged(tmp_path, content[:-8] + b"\0" * 8)
     assert BUS in {one.code for one in report.findings}
-    assert said(report) == [f"the file: it is damaged: {len(BUG_REPORT):,} bytes of text were read"]
+    assert said(report) == [f"the file: it is damaged; {len(BUG_REPORT):,} bytes of text were read"]
 
 
 def test_a_file_within_an_archive(tmp_path: Path) -> None:
@@ -151,13 +151,13 @@ def test_explain_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (PACKED[:12], "ends early, and nothing of it can be read"),
-        (zipped({"a.log": NOISE})[:20], "ends early, and no text in it can be read"),
-        (packed({"a.log": NOISE}, "w")[:300], "ends early, and no text in it can be read"),
-        (packed({"a.bin": NOISE}), "no text is in the archive"),
-        (b"\x28\xb5\x2f\xfd" + NOISE, "is damaged, and nothing of it can be read"),
-        (packed({"a.log": b"\x28\xb5\x2f\xfd" + NOISE}), "no text is in the archive; a.log: it is damaged"),
-        (b'{"schema": "gpudoctor.report/1", "facts": {"os"', "is not whole"),
+        (PACKED[:12], "ends early; no part of it can be read"),
+        (zipped({"a.log": NOISE})[:20], "ends early; no text in it can be read"),
+        (packed({"a.log": NOISE}, "w")[:300], "ends early; no text in it can be read"),
+        (packed({"a.bin": NOISE}), "the archive contains no text"),
+        (b"\x28\xb5\x2f\xfd" + NOISE, "is damaged; no part of it can be read"),
+        (packed({"a.log": b"\x28\xb5\x2f\xfd" + NOISE}), "the archive contains no text; a.log: it is damaged"),
+        (b'{"schema": "gpudoctor.report/1", "facts": {"os"', "is incomplete"),
     ],
 )
 def test_where_nothing_can_be_read_it_is_one_line(

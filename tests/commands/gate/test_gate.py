@@ -272,9 +272,9 @@ def cards(*gpus: Gpu) -> Facts:
         (machine(gpus=unseen("NVML did not answer")), None, "did not answer"),
         (machine(pci=seen(()), gpus=seen(())), Level.NOT_READY, "no NVIDIA GPU"),
         (cards(gpu(compute_mode=seen("prohibited"))), Level.NOT_READY, "prohibited"),
-        (cards(gpu(recovery=seen("reset"))), Level.NOT_READY, "recovered: reset"),
+        (cards(gpu(recovery=seen("reset"))), Level.NOT_READY, "reset"),
         (cards(gpu(remapping_failed=seen(True))), Level.NOT_READY, "could not be remapped"),
-        (cards(gpu(retired_pages_pending=seen(True))), Level.WARNED, "wait to be retired"),
+        (cards(gpu(retired_pages_pending=seen(True))), Level.WARNED, "must be retired"),
         (cards(gpu(recovery=unseen("NVML: Not Supported"))), Level.READY, "ready"),
         (
             machine(system=system(gpu_operator=seen(OperatorState(True, ("driver-ready",))))),

@@ -46,27 +46,24 @@ First back up the files that will be replaced (--apply does this automatically):
       sudo cp -P unpacked/cuda/include/cudnn*.h /usr/local/cuda/include/
 
  4. copy libcudnn* to /usr/local/cuda/lib64
-    links as links (cp -P): copies in their place would be several releases
-    under one name later
+    cp -P keeps symlinks; otherwise an upgrade leaves old files behind
       sudo cp -P unpacked/cuda/lib64/libcudnn* /usr/local/cuda/lib64/
 
- 5. give a+r to /usr/local/cuda/include/cudnn*.h,
+ 5. add the mode a+r to /usr/local/cuda/include/cudnn*.h,
     /usr/local/cuda/lib64/libcudnn*
     make the files readable for all users
       sudo chmod a+r /usr/local/cuda/include/cudnn*.h /usr/local/cuda/lib64/libcudnn*
 
  6. update the loader's cache
-    the loader reads its cache
+    the loader then finds the libraries
       sudo ldconfig
 
- 7. where the loader does not search /usr/local/cuda/lib64, add this line to
-    ~/.bashrc
-    NVIDIA's CUDA packages list it in /etc/ld.so.conf.d, its runfiles ask for
-    this line
+ 7. if `ldconfig -p | grep cudnn` shows nothing, add this line to ~/.bashrc
+    NVIDIA's CUDA packages set this path, the .run installer needs this line
       export LD_LIBRARY_PATH=/usr/local/cuda/lib64"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
 
  8. check the machine again
-    cuDNN 7.6.5.32 verify: complete in /usr/local/cuda/lib64
+    expected: cuDNN 7.6.5.32 in /usr/local/cuda/lib64, complete
       gpudoctor check
 
 To undo it by hand (after --apply: gpudoctor install rollback):

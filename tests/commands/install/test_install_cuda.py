@@ -336,7 +336,7 @@ def test_what_is_printed(words: tuple[str, ...], said: str, capsys: Shown) -> No
         (("12.8", "--os", "windows", "--method", "runfile"), "runfile is for linux, but this plan is for windows"),
         (
             ("12.8", "--os", "linux", "--prefix", "/a", "--cuda-home", "/b"),
-            "say one of them",
+            "use only one of --prefix",
         ),
         (("12.8", "--os", "linux", "--prefix", "/a", "--method", "packages"), "has no option --"),
         (("12.8", "--os", "linux", "--method", "runfile", "--components", "nvcc"), "has no option --components"),

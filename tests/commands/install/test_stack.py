@@ -323,8 +323,8 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
             ["tensorflow==1.4", "--gpu", "RTX 5090", "--distribution", "ubuntu-18.04"],
             "which CUDA 12.8 added",
         ),
-        (["theano", "--gpu", "RTX 5090", "--distribution", "debian-13"], "no rows make"),
-        (["theano", "--gpu", "GTX 1080", "--distribution", "ubuntu-24.04"], "no rows make"),
+        (["theano", "--gpu", "RTX 5090", "--distribution", "debian-13"], "no toolkit is known"),
+        (["theano", "--gpu", "GTX 1080", "--distribution", "ubuntu-24.04"], "no toolkit is known"),
         (
             ["caffe", "--gpu", "GTX 1080", "--distribution", "ubuntu-16.04"],
             "is known: compile it by hand, with its libraries",
@@ -347,11 +347,11 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
         (["torch", "--gpu", "RTX 4090", "--os", "linux", "--python", "/a\nb"], "cannot be printed"),
         (
             ["mxnet-cu90==1.1.0", "--gpu", "A100", "--distribution", "ubuntu-18.04"],
-            "is known to work on sm_80: brings PTX for sm_80, but CUDA 9.0",
+            "is known to work on sm_80: has PTX for sm_80, but CUDA 9.0",
         ),
         (
             ["tensorflow==1.4", "--gpu", "A100", "--distribution", "ubuntu-18.04"],
-            "CUDA 8.0, whose libraries it calls, does not know sm_80",
+            "CUDA 8.0, whose libraries it calls, does not support sm_80",
         ),
         (["torch", "--distribution", "ubuntu-24.04"], "the GPU on another machine is unknown"),
         (["torch==9.9", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"], "is unknown for it"),

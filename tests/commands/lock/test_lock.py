@@ -241,9 +241,9 @@ def test_what_is_not_read_is_unknown(tmp_path: Path) -> None:
     [
         ("uv.lock", "version = 9\n", "reads version 1"),
         ("uv.lock", "version = 1\n", "it has no project"),
-        ("pylock.toml", "torch==2.9.1\n", "it is no TOML but a requirements file"),
-        ("poetry.lock", "[[", "it is no TOML"),
-        ("Pipfile.lock", "{", "it is no JSON"),
+        ("pylock.toml", "torch==2.9.1\n", "it is a requirements file, not TOML: rename it to requirements.txt"),
+        ("poetry.lock", "[[", "it is not TOML:"),
+        ("Pipfile.lock", "{", "it is not JSON"),
         ("Pipfile.lock", "[]", "no section default"),
         ("pixi.lock", "environments: {}\n", "nothing is locked for linux-64"),
         ("conda-lock.yml", CONDA_LOCK.replace("linux-64", "osx-64"), "nothing is locked for linux-64"),

@@ -44,7 +44,7 @@ def test_each_chip_has_its_set(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("driver", "says"),
     [
-        ("13.0", "13.0 is what nvidia-smi calls CUDA Version; give the driver, e.g. 580.65.06"),
+        ("13.0", "13.0 is nvidia-smi's CUDA Version, not a driver; give the driver, e.g. 580.65.06"),
         ("12.4", "e.g. 550.54.14"),
         ("999", "driver 999 does not exist: the newest branch is"),
     ],
@@ -56,7 +56,7 @@ def test_what_is_no_driver(command: str, driver: str, says: str, capsys: pytest.
 
 def test_an_assumed_driver_and_one_to_install_are_read_alike(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["install", "driver", "13.0", "--distribution", "ubuntu-24.04"]) == 2
-    assert "nvidia-smi calls CUDA Version" in capsys.readouterr().err
+    assert "nvidia-smi's CUDA Version" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["can", "solve"])
@@ -72,7 +72,7 @@ def test_the_beginning_of_a_release(command: str, capsys: pytest.CaptureFixture[
     [
         (("torch", "cuda==12.4"), 0, "torch 2.15.0"),
         (("tensorflow-gpu==2.4", "cuda==11.0", "cudnn==8.0"), 0, "tensorflow-gpu 2.4"),
-        (("tensorflow-gpu==2.4", "cuda==12.4"), 1, "12.4 is there"),
+        (("tensorflow-gpu==2.4", "cuda==12.4"), 1, "12.4 is installed"),
     ],
 )
 def test_the_cuda_of_the_system(

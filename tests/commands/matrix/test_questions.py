@@ -39,28 +39,28 @@ QUESTIONS = (
     Question(
         "theano==0.8.2 cudnn==5.1",
         YES,
-        ("theano 0.8.2: yes", "of 5.1.10 it warns and goes on"),
+        ("theano 0.8.2: yes", "; with 5.1.10 it warns and continues"),
         "theano/sandbox/cuda/__init__.py@rel-0.8.2, lines 584-590: a warning above 5100; refused below 4007",
         "Theano/Theano:theano/sandbox/cuda/__init__.py@rel-0.8.2",
     ),
     Question(
         "theano==0.8.1 cudnn==5.1",
         NO,
-        ("takes cuDNN >=3.0.7,<5",),
+        ("needs cuDNN >=3.0.7,<5",),
         "doc/library/sandbox/cuda/dnn.txt@rel-0.9.0: 0.8.0 and 0.8.1 support only cuDNN v3 and v4",
         "Theano/Theano",
     ),
     Question(
         "theano==0.8.2 cudnn==3.0",
         NO,
-        ("3.0.7 is there",),
+        ("3.0.7 is installed",),
         "theano/sandbox/cuda/__init__.py@rel-0.8.2, lines 329-333: below 4007 is too old",
         "Theano/Theano:theano/sandbox/cuda/__init__.py@rel-0.8.2",
     ),
     Question(
         "theano==1.0.5 cudnn==7.6.5",
         UNKNOWN,
-        ("of 7.6.5 it warns and goes on, untested",),
+        ("with 7.6.5 it warns and continues, untested",),
         "theano/gpuarray/dnn.py@rel-1.0.0, lines 179-189: accepted to 7.1, from 7200 on a warning",
         "Theano/Theano:theano/gpuarray/dnn.py@rel-1.0.5",
     ),
@@ -68,14 +68,14 @@ QUESTIONS = (
     Question(
         'cuda==7.5 --gpu "GT 640M" --driver 352.63',
         YES,
-        ("CUDA 7.5 builds for sm_30", "352.31 is the oldest"),
+        ("CUDA 7.5 supports sm_30", "the oldest is 352.31"),
         f"{NOTES}: 7.5 from 352.31 on; {MATRIX}: Kepler 3.0 to 10.2",
         "release-notes",
     ),
     Question(
         'cuda==11.0 --gpu "GT 640M"',
         NO,
-        ("no longer builds for sm_30", "What does fit: CUDA 10.2"),
+        ("no longer supports sm_30", "What does fit: CUDA 10.2"),
         f"{MATRIX}: Kepler 3.0 ends with 10.2",
     ),
     Question(
@@ -101,7 +101,7 @@ QUESTIONS = (
     Question(
         'torch==2.6.0 --gpu "Tesla K80"',
         NO,
-        ("brings cuDNN 9.1.0 for CUDA 11, which has no code for sm_37",),
+        ("contains cuDNN 9.1.0 for CUDA 11, which has no code for sm_37",),
         f"{RELEASE_MD}: cu118 has code for 3.7, its cuDNN is 9.1.0.70; {SUPPORT}: 9.x starts at 5.0",
     ),
     Question(
@@ -141,7 +141,7 @@ QUESTIONS = (
     Question(
         'cuda==13.0 --gpu "GTX 1080 Ti"',
         NO,
-        ("no longer builds for sm_61", "CUDA 12.9"),
+        ("no longer supports sm_61", "CUDA 12.9"),
         f"{MATRIX}: Pascal ends with 12.9",
     ),
     Question(
@@ -166,7 +166,7 @@ QUESTIONS = (
     Question(
         'torch==2.9.1 --gpu "RTX 4090" --driver 550.54.14',
         YES,
-        ("torch 2.9.1 (cu128): yes", "525.60.13 is the oldest that does"),
+        ("torch 2.9.1 (cu128): yes", "the oldest is 525.60.13"),
         f"{NOTES}: every CUDA 12 starts on 525.60.13; {RELEASE_MD}: cu128 has 8.6, whose code runs on 8.9",
         MINOR,
     ),
@@ -180,14 +180,14 @@ QUESTIONS = (
     Question(
         "cuda==13.2 --driver 580.65.06",
         YES,
-        ("driver 580.65.06 runs CUDA 13.2",),
+        ("driver 580.65.06 supports CUDA 13.2",),
         f"{NOTES}: every CUDA 13 starts on 580; 595.45.04 is only the driver that 13.2 was released with",
         MINOR,
     ),
     Question(
         'tensorflow==2.15.0 --gpu "RTX 4090" --driver 525.60.13',
         YES,
-        ("has code for sm_89", "driver 525.60.13 runs CUDA 12.2"),
+        ("has code for sm_89", "driver 525.60.13 supports CUDA 12.2"),
         "libtensorflow_cc.so.2 of tensorflow 2.15.0: machine code for 8.0, which 8.9 runs; CUDA 12 starts on 525.60.13",
     ),
     Question(
@@ -277,13 +277,13 @@ QUESTIONS = (
     Question(
         "tensorflow-gpu==1.15.0 cuda==10.1 cudnn==7.6.5",
         NO,
-        ("takes CUDA ==10.0; 10.1 is there",),
+        ("needs CUDA ==10.0; 10.1 is installed",),
         "build_info.py of tensorflow_gpu-1.15.0-cp37-cp37m-win_amd64.whl: CUDA 10.0, cudart64_100.dll",
     ),
     Question(
         "onnxruntime-gpu==1.20.1 cuda==12.6 cudnn==8.9.7",
         NO,
-        ("takes cuDNN", "8.9.7 is there"),
+        ("needs cuDNN", "8.9.7 is installed"),
         "ONNX Runtime, CUDA Execution Provider: 1.20 with CUDA 12.x is built with cuDNN 9.x, which 8.x cannot replace",
         "onnxruntime.ai",
     ),
@@ -304,7 +304,7 @@ QUESTIONS = (
     Question(
         'cupy-cuda12x==14.1.1 --gpu "GTX 750"',
         YES,
-        ("is compiled for sm_50 where it runs",),
+        ("is compiled for sm_50 at run time",),
         "cupy/cupy:docs/source/upgrade.rst: v14 from compute capability 5.0 on; CUDA 12 builds for it",
         "upgrade.rst",
     ),

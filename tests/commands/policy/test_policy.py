@@ -454,7 +454,7 @@ def test_it_is_found_in_the_current_directory_and_said(root: Path) -> None:
     (root.parent / FILE).write_text('[require.frameworks]\ntorch = "2.9"\n')
     text, status = checked(root)
     assert "gpudoctor.toml · 1 requirement" in text
-    assert "require.frameworks.torch asks for >=2.9" in text
+    assert "require.frameworks.torch requires >=2.9" in text
     assert status == 1
     assert checked(root, policy="")[1] == 0
     (root.parent / "other.toml").write_text("")

@@ -132,13 +132,13 @@ def test_a_manifest_makes_an_archive_plan(
 @pytest.mark.parametrize(
     ("version", "words"),
     [
-        ("13.3", "NVIDIA lists its archives in redistrib_13.3.1.json; gpudoctor matrix refresh --manifests"),
+        ("13.3", "NVIDIA lists its archives in redistrib_13.3.1.json; to use it: gpudoctor matrix refresh --manifests"),
         (
             "13.3.0",
             "redistrib_13.3.0.json (https://developer.download.nvidia.com/compute/cuda/redist/redistrib_13.3.0.json)",
         ),
-        ("12.8.7", "there are 12.8.0, 12.8.1, 12.8.2. --method"),
-        ("13.9", "13.1, 13.2. --method"),
+        ("12.8.7", "known are 12.8.0, 12.8.1, 12.8.2. Choose"),
+        ("13.9", "13.1, 13.2. Choose"),
     ],
 )
 def test_a_release_without_rows_says_how_it_is_had(

@@ -214,7 +214,7 @@ def test_without_pip_what_is_configured_is_used(tmp_path: Path) -> None:
     host = LiveHost(environ(tmp_path, PIP_EXTRA_INDEX_URL="https://a.test/simple"))
     found = connection_of(host, (python,), str(tmp_path))
     assert hosts(found.indexes) == ["a.test"]
-    assert "the default package index is not known" in found.notes[0]
+    assert "the default package index is unknown:" in found.notes[0]
 
 
 def test_pip_is_asked_for_its_default(tmp_path: Path) -> None:

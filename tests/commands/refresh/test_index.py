@@ -118,7 +118,9 @@ def test_credentials(tmp_path: Path, said_in: str, monkeypatch: pytest.MonkeyPat
     made = torch_wheel(tmp_path / "files", "99.0.0")
     with serving(tmp_path, Manners(credentials="me:secret")) as server:
         bare = f"{server.url}/simple"
-        assert "it asks for a user and password" in listed("torch", Index.of(bare, "test"))[1][0]
+        assert (
+            ": it needs a user and password (in the URL, or in netrc)" in listed("torch", Index.of(bare, "test"))[1][0]
+        )
         if said_in == "netrc":
             (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password secret\n")
             monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
@@ -166,7 +168,9 @@ def test_without_ranges_small_wheels_alone_are_read(tmp_path: Path, monkeypatch:
         host = WheelHost(found, web_of(index), "linux", "x86_64", "3.12")
         assert host.is_file(f"{host.site}/torch/version.py")
         monkeypatch.setattr("doctor.commands.refresh.web._WHOLE_FILE_BYTES", 100)
-        with pytest.raises(Unreadable, match="gives no byte ranges, and the whole file is not downloaded"):
+        with pytest.raises(
+            Unreadable, match="the server supports no byte ranges, and gpudoctor does not download the whole file"
+        ):
             WheelHost(found, web_of(index), "linux", "x86_64", "3.12").names("/")
 
 

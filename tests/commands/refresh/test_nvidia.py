@@ -175,7 +175,7 @@ def test_a_cudnn_wheel_without_cudnn(tmp_path: Path, members: dict[str, str | by
     index = Index.of(str(tmp_path), "test", is_flat=True)
     web = Web(Connection((index,), has_default=True))
     [(version, releases)] = nvidia.cudnn_releases([index], Matrix(), web)[0].items()
-    with pytest.raises(Unreachable, match="holds no libcudnn"):
+    with pytest.raises(Unreachable, match="has no libcudnn"):
         nvidia.cudnn_rows(version, releases, web, TODAY)
 
 
@@ -200,7 +200,7 @@ def test_no_manifest_lies_there(tmp_path: Path) -> None:
     source = Source(Connection((), True), Web(Connection((), True)), Matrix(), TODAY, str(tmp_path))
     [cuda] = refresh(("cuda",), source, str(tmp_path / "own"))
     assert not cuda.is_read
-    assert "no manifest of NVIDIA's" in cuda.problems[0]
+    assert "it has no NVIDIA manifest (such as redistrib_13.0.2.json)" in cuda.problems[0]
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -229,7 +229,7 @@ def test_a_manifest_under_another_releases_name(tmp_path: Path) -> None:
     source = Source(Connection((), True), Web(Connection((), True)), Matrix(), TODAY, str(tmp_path / "mirror"))
     [cuda] = refresh(("cuda",), source, str(tmp_path / "own"), dry_run=True)
     assert cuda.changes == ()
-    assert "it is of release '99.0.0', its name says 13.9.0" in cuda.problems[0]
+    assert "its version is '99.0.0', but its name has 13.9.0" in cuda.problems[0]
 
 
 def test_a_major_of_which_nothing_is_known(tmp_path: Path) -> None:
@@ -237,4 +237,7 @@ def test_a_major_of_which_nothing_is_known(tmp_path: Path) -> None:
     source = Source(Connection((), True), Web(Connection((), True)), Matrix(), TODAY, str(tmp_path / "mirror"))
     [cuda] = refresh(("cuda",), source, str(tmp_path / "own"), dry_run=True)
     row = encode(cuda.changes[0].row)
-    assert (row["driver_floor_linux"], row["note"]) == (None, "no release of its major is known: its floor is not")
+    assert (row["driver_floor_linux"], row["note"]) == (
+        None,
+        "no version of its major is known, so its floor is unknown",
+    )

@@ -161,8 +161,8 @@ def test_credentials_are_never_printed_or_stored(
     [
         (["troch"], "no product to refresh 'troch'; did you mean torch"),
         (["caffe"], "no product to refresh 'caffe'"),
-        (["torch", "--releases", "0"], "--releases takes a number from 1 on"),
-        (["torch", "--timeout", "0"], "--timeout takes seconds, more than 0"),
+        (["torch", "--releases", "0"], "--releases needs a number from 1 on"),
+        (["torch", "--timeout", "0"], "--timeout needs seconds, more than 0"),
         (["--manifests", "/dev/zero"], "--manifests /dev/zero: no such file or directory"),
         (["torch", "--format", "csv"], "no format 'csv'"),
         (["torch", "--python", "/nowhere/python"], "/nowhere/python"),
@@ -184,7 +184,7 @@ def test_a_manifest_of_nothing(tmp_path: Path, own: Path, said: Any, capsys: pyt
     assert cli.execute(["matrix", "refresh", "--manifests", str(path)]) == 2
     printed = capsys.readouterr()
     assert (printed.out, printed.err.count("\n")) == ("", 1)
-    assert f"--manifests {path}: no manifest there lists a component of CUDA or cuDNN" in printed.err
+    assert f"--manifests {path}: no manifest there has a component of CUDA or cuDNN" in printed.err
 
 
 def test_no_index_and_no_pip(tmp_path: Path, own: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +192,7 @@ def test_no_index_and_no_pip(tmp_path: Path, own: Path, capsys: pytest.CaptureFi
     assert cli.execute(["matrix", "refresh", "torch", "--python", str(tmp_path / "env")]) == 2
     said = capsys.readouterr()
     assert (said.out, said.err.count("\n")) == ("", 1)
-    assert "neither pip nor uv is configured for a package index" in said.err
+    assert "pip and uv have no configured package index, and no pip shows its default (" in said.err
     assert "--python" in said.err
 
 
@@ -210,7 +210,7 @@ def test_text(tmp_path: Path, own: Path, monkeypatch: pytest.MonkeyPatch, capsys
         "differs: torch-2.9.1-cu128",
         "new: torch-99.0.0-cu128",
         "No index serves a wheel of: jax",
-        "The shipped rows are of 20",
+        "The shipped data is from 20",
         " ago",
     ):
         assert text in said.out
@@ -227,7 +227,7 @@ def test_a_damaged_overlay_is_written_anew(
     torch_wheel(tmp_path, "99.0.0")
     status, said = refresh("torch")
     assert status == 0
-    assert "it is written anew" in said["products"][0]["problems"][0]
+    assert "; it is written again" in said["products"][0]["problems"][0]
     assert overlay.load("torch", str(own))["tables"]["builds"]
 
 
@@ -244,7 +244,7 @@ def test_a_link_in_the_overlay_is_replaced_not_followed(
     torch_wheel(tmp_path, "99.0.0")
     status, said = refresh("torch")
     assert status == 0
-    assert said["products"][0]["problems"] == [f"{own / 'torch.json'} is a link: a file of its own takes its place"]
+    assert said["products"][0]["problems"] == [f"{own / 'torch.json'} is a symlink: a regular file replaces it"]
     assert elsewhere.read_bytes() == before
     assert not (own / "torch.json").is_symlink()
     assert overlay.load("torch", str(own))["tables"]["builds"]
@@ -260,7 +260,7 @@ def test_where_a_broken_link_leads_nothing_is_made(
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     torch_wheel(tmp_path, "99.0.0")
     assert cli.execute(["matrix", "refresh", "torch"]) == 2
-    assert f"{own}: it is a link that leads nowhere" in capsys.readouterr().err
+    assert f"{own}: the symlink points to a path that does not exist" in capsys.readouterr().err
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -358,7 +358,7 @@ def test_one_deadline_for_everything(tmp_path: Path, own: Path, refresh: Run, mo
         status, said = refresh("torch", "jax", "--timeout", "0.000001")
     assert status == 4
     for product in said["products"]:
-        assert "are used up" in product["problems"][0]
+        assert "s is over (raise it with --timeout)" in product["problems"][0]
         assert product["rows"] == []
     assert not own.exists()
 

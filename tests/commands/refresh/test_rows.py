@@ -98,7 +98,7 @@ def test_tensorflow_takes_libraries_of_an_extra(tmp_path: Path) -> None:
     assert (linux["id"], linux["build"]) == ("tensorflow-99.0.0", "")
     assert (linux["cuda"], linux["cudnn_accepts"], linux["libraries"]) == (">=12.5,<13", "<10.0,>=9.3.0.75", "wheels")
     assert linux["pins"] == {"nvidia-cudnn-cu12": "<10.0,>=9.3.0.75", "nvidia-cuda-runtime-cu12": "==12.5.82"}
-    assert linux["note"] == "libraries of the and-cuda extra; without it the system's"
+    assert linux["note"] == "libraries of the and-cuda extra; without it, the system's libraries"
     assert (windows["id"], windows["build"], windows["pins"]) == ("tensorflow-99.0.0-cpu-windows", "cpu", {})
     assert windows["note"] == ""
 

@@ -60,7 +60,7 @@ def test_what_is_not_known(text: str, why: str) -> None:
     [
         ({"$schema": SCHEMA, "variants": {"cu128": MEANT}}, "cu128 (nvidia :: cuda_version_lower_bound :: 12.8): pip"),
         ({"$schema": "other", "variants": {}}, "their schema other is none that is known; pip"),
-        (None, "the index says not what they stand for; pip"),
+        (None, "the index does not say what they mean; pip"),
     ],
 )
 def test_an_index_with_variants(tmp_path: Path, table: object, said: str) -> None:

@@ -114,7 +114,7 @@ def test_two_majors_in_one_directory_are_two_copies(facts: Facts, tmp_path: Path
     ("path", "words"),
     [
         ("nowhere", "there is no such file or directory"),
-        ("empty", "no library of cuDNN lies there"),
+        ("empty", "it has no cuDNN library"),
         ("lib/libcudnn_ops.so.9", "not the main library"),
         ("text", "not the main library"),
     ],

@@ -74,7 +74,7 @@ def _asked(trial: Trial) -> Iterator[tuple[Problem, str]]:
 
 
 def _obstacles(trial: Trial) -> Iterator[str]:
-    """Why it cannot be asked: what the engines need besides must be there, or they would fail for want of that."""
+    """Why it cannot be asked: what the engines need besides must be there, or they would fail without it."""
     if sys.platform != "linux":
         yield "only done on Linux"
     if trial.cudnn.raw_version < _SINCE:
