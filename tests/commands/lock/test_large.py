@@ -13,12 +13,16 @@ MARKER = "python_version >= '3.{minor}' and sys_platform == 'linux' and extra !=
 FORMS = {
     "poetry.lock": (
         '[metadata]\nlock-version = "2.1"\npython-versions = ">=3.9"\n',
-        '[[package]]\nname = "p{number}"\nversion = "1.0"\noptional = false\npython-versions = "*"\n'
-        'groups = ["main"]\nmarkers = "{marker}"\nfiles = []\n',
+        (
+            '[[package]]\nname = "p{number}"\nversion = "1.0"\noptional = false\npython-versions = "*"\n'
+            'groups = ["main"]\nmarkers = "{marker}"\nfiles = []\n'
+        ),
     ),
     "uv.lock": (
-        'version = 1\nrevision = 3\nrequires-python = ">=3.9"\n[[package]]\nname = "own"\nversion = "1"\n'
-        'source = {virtual = "."}\ndependencies = [{all}]\n',
+        (
+            'version = 1\nrevision = 3\nrequires-python = ">=3.9"\n[[package]]\nname = "own"\nversion = "1"\n'
+            'source = {virtual = "."}\ndependencies = [{all}]\n'
+        ),
         '[[package]]\nname = "p{number}"\nversion = "1.0"\nsource = {registry = "https://x.example/simple"}\n',
     ),
     "pdm.lock": (
