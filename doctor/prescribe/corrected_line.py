@@ -20,7 +20,7 @@ _REQUIREMENT = re.compile(
 _INDEX = re.compile(r"\s(?:-i|--index-url|--extra-index-url)[\s=]\S*/whl/\S+")
 _PIP = re.compile(r"(?:\bpip[\d.]*|\buv pip) install\b")
 _DECIDES = (".lock", "pyproject.toml", "conda-lock.yml", "Pipfile")
-_COMMAND_END = re.compile(r"\s*(?:&&|\|\||;|\\\s*$|$)")
+_COMMAND_END = re.compile(r"\s{0,40}(?:&&|\|\||;|\\\s*$|$)")
 
 
 class _Change(NamedTuple):

@@ -22,7 +22,7 @@ class DockerfileError(BadRequest):
     """It is no Dockerfile, or one that nobody could build. One line and exit 2."""
 
 
-_DIRECTIVE = re.compile(r"#\s*([A-Za-z][A-Za-z0-9]*)\s*=\s*(.+?)\s*$")
+_DIRECTIVE = re.compile(r"#\s*([A-Za-z][A-Za-z0-9]*)\s*=\s*(\S.*)")
 _HEREDOC = re.compile(r"(?:(?<=\s)|^)\d*<<(-?)([\"']?)([A-Za-z_][\w.-]*)\2(?=$|[\s;&|>)])")
 _WITH_HEREDOC = frozenset({"RUN", "COPY", "ADD"})
 _KEYWORDS = frozenset(

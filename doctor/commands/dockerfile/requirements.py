@@ -165,7 +165,7 @@ def constrained(listed: Listed) -> tuple[Line, ...]:
 
 def _pinned(one: Line, pin: Line | None) -> Line:
     bare, semicolon, marker = one.spec.partition(";")
-    if pin is None or not re.fullmatch(r"[\w.-]+\s*(\[[^\]]*\])?\s*", bare):
+    if pin is None or not re.fullmatch(r"[\w.-]+(?:\s*\[[^\]]*\])?\s*", bare):
         return one
     versions = re.sub(r"^[\w.-]*", "", pin.spec.partition(";")[0])
     return Line(f"{bare.strip()}{versions}{semicolon}{marker}", pin.source)
