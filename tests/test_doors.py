@@ -27,6 +27,7 @@ JSON_BESIDES = {
     "doctor.model.schema": _SCHEMA,
     "doctor.commands.policy.form": _SCHEMA,
     "doctor.output.toml": _WORD,
+    "gpudoctor": _WORD,
     "doctor.commands.matrix.manifests.environment": _WORD,
     "installers.configuration": "Keras's own configuration file",
     "installers.methods.cuda_archive": "version.json, as NVIDIA's installer writes it",
@@ -104,7 +105,7 @@ def nodes() -> dict[str, list[ast.AST]]:
 @pytest.mark.parametrize(
     ("does", "modules"),
     [
-        (starts, {"compat.base.process", "doctor.commands.run.start"}),
+        (starts, {"compat.base.process", "doctor.commands.run.start", "gpudoctor"}),
         (unpacks, {"compat.base.compression"}),
         (unpacks_zip, {"installers.archive", "doctor.commands.refresh.wheel_host"}),
         (unpacks_tar, set()),

@@ -16,7 +16,6 @@ from compat.base.record import NamedTuple
 from compat.base.user_dirs import user_dir
 from doctor.host import Host
 from doctor.host.optional_reads import names_of, text_of
-from doctor.pyenv.pipenv import pipenv_environments
 
 _PROJECT_FILES = ("pyproject.toml", "pixi.toml", "hatch.toml")
 _PARENTS_AT_MOST = 12
@@ -55,6 +54,8 @@ def project_environments(host: Host, folder: str) -> Iterator[ProjectEnvironment
     yield from of_poetry
     if roots:
         yield from _hatch(host, roots[0])
+    from doctor.pyenv.pipenv import pipenv_environments  # late: most projects have another tool's
+
     yield from (ProjectEnvironment(one, "pipenv's for the project") for one in pipenv_environments(host, folder))
 
 

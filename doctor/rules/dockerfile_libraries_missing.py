@@ -18,7 +18,6 @@ from doctor.rules.shared.builds import build_row
 from doctor.rules.shared.image import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
-from doctor.script.base import base_of
 
 _FOR_GPUS = re.compile(r".+-gpu|cupy-cuda\d+x?|mxnet-cu\d+")
 _FOR_BOTH = frozenset({"tensorflow", "ctranslate2"})  # on an image of CUDA's they are meant for its GPU
@@ -94,6 +93,8 @@ def _instead(base: DockerfileBase, row: FrameworkRow, wanted: str, matrix: Matri
     """The image of NVIDIA's for the same system that this rule would pass, the same release of CUDA first."""
     images = sorted(matrix.rows("index", "images"), key=lambda one: one.release != base.release)
     for one in images if base.system else ():
+        from doctor.script.base import base_of  # late: only a Dockerfile has a base image
+
         known = base_of(one.image, base.source).told
         if known.system == base.system and not _lacking(known, row):
             return f"instead of {base.source}, because that image has {wanted}: {from_line(base, one.image)}"

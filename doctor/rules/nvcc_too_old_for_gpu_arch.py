@@ -17,7 +17,10 @@ from doctor.rules.shared.toolkits import chosen_name
 
 
 def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
-    """A warning beside a framework that builds extensions for the card; else information: PTX for it still starts."""
+    """A warning beside a framework that builds extensions for the card; else information: PTX for it still starts.
+
+    Of a Dockerfile, its own lines say what is compiled: they have rules of their own.
+    """
     need_where(facts, "gpus")
     name = chosen_name(facts)
     if not isinstance(toolkit.nvcc, Seen) or name is None or name.leads_to.get() != toolkit.path:
@@ -33,7 +36,7 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
     return bad(
         f"nvcc of {toolkit.label} cannot compile for {lacking[0]}: it does not know sm_{gpu.major}{gpu.minor}",
         *_needs(gpu, matrix),
-        severity=Severity.WARNING if _has_builder(facts) else Severity.INFO,
+        severity=Severity.WARNING if _has_builder(facts) and facts.machine.kind != "dockerfile" else Severity.INFO,
         evidence=(
             Evidence.at(name.place, f"{name.value} is in {toolkit.label}", name.name),
             Evidence(f"CUDA {cuda}, compute capability {gpu}", label="matrix, cuda.targets"),

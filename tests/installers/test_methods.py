@@ -620,7 +620,7 @@ def test_hatch_has_no_command_that_changes_its_manifest() -> None:
     """Its environment is changed, and a person is told to name it in pyproject.toml; never between two commands."""
     target = machines.UBUNTU._replace(installers=("pip",), keeper="hatch", project="/w/p")
     target = target._replace(declared=frozenset({"onnxruntime"}), installed=frozenset({"onnxruntime"}))
-    assert "in the project, or hatch takes this back at the next sync" in everything(PINNED, target)[-1]
+    assert "in the project, or hatch undoes this at the next sync" in everything(PINNED, target)[-1]
     *commands, note, other = everything(ChangePackages(("onnxruntime-gpu==1.22.0",), PYTHON, ("onnxruntime",)), target)
     assert all("-m pip" in line for line in commands)
     assert "delete onnxruntime from the project's pyproject.toml, or hatch brings it back" in note

@@ -274,7 +274,7 @@ def options(folder: Path, source: str) -> tuple[str, ...]:
         ("18.04", InstallDriver("==570.*"), "Ubuntu 18.04 has no nvidia-driver-570"),
         ("18.04", InstallDriver("==580.*", "open"), "Ubuntu 18.04 has no nvidia-driver-580-open"),
         ("22.04", InstallDriver("==470.*", "open"), "Ubuntu 22.04 has no nvidia-driver-470-open"),
-        ("24.04", InstallDriver("==590.*"), "nvidia-driver-590 of Ubuntu 24.04 brings 595 by now"),
+        ("24.04", InstallDriver("==590.*"), "nvidia-driver-590 of Ubuntu 24.04 now has 595"),
         ("24.04", InstallDriver("==590.*"), "ubuntu-drivers install nvidia:590"),
         ("24.04", InstallDriver("==999.*"), "ubuntu-drivers install nvidia:999"),  # of which no row speaks
     ],

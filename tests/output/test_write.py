@@ -41,7 +41,7 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, mode: int) -> No
 def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "_READER_WITHIN_S", 0.06)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(NotWritten, match="pipe: nobody reads from this pipe"):
+    with pytest.raises(NotWritten, match="pipe: no process reads from this pipe"):
         write_file(str(tmp_path / "pipe"), "text")
 
 

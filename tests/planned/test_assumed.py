@@ -47,5 +47,5 @@ def test_a_name_that_no_card_has(name: str, said: str) -> None:
 
 
 def test_a_card_of_another_maker() -> None:
-    with pytest.raises(BadRequest, match="no GPU of NVIDIA's"):
+    with pytest.raises(BadRequest, match="is not an NVIDIA GPU"):
         with_assumed(NO_DRIVER, MATRIX, "", ("Radeon RX 7900",))

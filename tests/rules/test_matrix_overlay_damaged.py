@@ -30,4 +30,4 @@ def test_matrix_overlay_damaged(tmp_path: Path, text: str | None, kind: Status) 
     if kind is Status.BAD:
         assert answer.severity is Severity.WARNING
         assert str(folder / "torch.json") in answer.evidence[0].detail
-        assert "Remove it" in as_json(answer.needs[0]).spec
+        assert "Delete it" in as_json(answer.needs[0]).spec

@@ -76,9 +76,9 @@ def _docker(host: Host) -> tuple[str, tuple[Runtime, ...]]:
     try:
         said = parse_json(text)
     except ValueError as error:
-        return f"it is no JSON: {error}", ()
+        return f"it is not JSON: {error}", ()
     if not isinstance(said, dict):
-        return "it is no JSON object", ()
+        return "it is not a JSON object", ()
     return "", tuple(_runtimes(host, said))
 
 

@@ -88,8 +88,8 @@ def parse_lock(name: str, text: str, path: str) -> object:
             document = parse_toml(text, FILE_AT_MOST_BYTES)
         except ValueError as error:
             if re.search(r"^[A-Za-z][\w.-]*(\[.*\])?==", text, re.MULTILINE):
-                raise LockError(f"{path}: it is no TOML but a requirements file: name it requirements.txt") from error
-            raise LockError(f"{path}: it is no TOML: {error}") from error
+                raise LockError(f"{path}: it is a requirements file, not TOML: rename it to requirements.txt") from error
+            raise LockError(f"{path}: it is not TOML: {error}") from error
         refuse_other_shape(document, (_reader(name) or (None, {}))[1], path)
         return document
     if name.endswith(("pixi.lock", ".yml", ".yaml")):
@@ -101,7 +101,7 @@ def parse_lock(name: str, text: str, path: str) -> object:
         try:
             document = parse_json(text)
         except ValueError as error:
-            raise LockError(f"{path}: it is no JSON") from error
+            raise LockError(f"{path}: it is not JSON") from error
         if isinstance(document, dict):
             refuse_other_shape(document, pipfile.SHAPE, path)
         return document

@@ -61,15 +61,15 @@ def test_a_service_that_is_given_gpus(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "line", "says"),
     [
-        ("", 2, "app computes on GPUs and is given none"),
-        ("    gpus: []\n    runtime: runc\n", 2, "given none"),
-        (f"{DEVICES}            - driver: nvidia\n              count: 1\n", 8, "app is not started: .*capabilities"),
+        ("", 2, "app needs a GPU but gets none"),
+        ("    gpus: []\n    runtime: runc\n", 2, "gets none"),
+        (f"{DEVICES}            - driver: nvidia\n              count: 1\n", 8, "app does not start: .*capabilities"),
         (
             f"{DEVICES}            - {{capabilities: [gpu], count: 1, device_ids: ['0']}}\n",
             8,
             "Compose refuses count together",
         ),
-        (f"{DEVICES}            - capabilities: [tpu]\n", 2, "given none"),
+        (f"{DEVICES}            - capabilities: [tpu]\n", 2, "gets none"),
         (f"{DEVICES}            - {{capabilities: [gpu], count: two}}\n", 8, "count: two is not 'all' and not a whole"),
         (f"{DEVICES}            - {{capabilities: [gpu], count: 1.5}}\n", 8, "count: 1.5 is not 'all'"),
         (f"{DEVICES}            - {{capabilities: [gpu], count: [1]}}\n", 8, "a count that is a list or a mapping is"),
@@ -230,4 +230,4 @@ def test_laughs_are_few(tmp_path: Path) -> None:
 def test_a_variable_of_the_service_is_mended_there(environment: str, code: str, says: str, tmp_path: Path) -> None:
     said = report(tmp_path, f"{APP}    gpus: all\n    environment:\n      {environment}\n", only=(code,))
     remedies = encode_report(said)["findings"][0]["remedies"]
-    assert f"compose.yaml:6, below environment: {says}" in str(remedies)
+    assert f"compose.yaml:6, under environment: {says}" in str(remedies)

@@ -182,7 +182,7 @@ def test_the_image_of_a_row_is_named(tmp_path: Path) -> None:
     one = next(
         one for one in report(tmp_path, f"{RUNTIME}RUN nvcc a.cu\n").findings if one.code.endswith("nvcc-missing")
     )
-    assert one.remedies[0].summary.startswith("in place of Dockerfile:1")
+    assert one.remedies[0].summary.startswith("instead of Dockerfile:1")
     assert one.remedies[0].summary.endswith(": FROM nvidia/cuda:12.8.1-cudnn-devel-ubuntu24.04")
     other = report(tmp_path, "FROM nvidia/cuda:10.2-base-ubuntu18.04\nRUN nvcc a.cu\n").findings[0]
     assert "nvidia/cuda:" not in other.remedies[0].summary  # no row, no tag
@@ -443,7 +443,7 @@ def test_the_line_that_mends_it(lines: str, code: str, ends: str, tmp_path: Path
     """It can be pasted, and is silent then."""
     one = next(one for one in report(tmp_path, lines).findings if one.code.endswith(code))
     said = one.remedies[0].summary
-    assert said.startswith("in place of Dockerfile:1, as ")
+    assert said.startswith("instead of Dockerfile:1, because ")
     assert said.endswith(ends)
     mended = lines.replace(lines.partition("\n")[0], said.rpartition(": FROM")[2].join(("FROM", "")))
     assert not [one for one in report(tmp_path, mended).findings if one.code.endswith(code)]

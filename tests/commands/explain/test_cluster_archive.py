@@ -110,7 +110,7 @@ def test_names_of_an_archive_are_no_more_than_names(tmp_path: Path, capsys: pyte
 def test_too_many_nodes_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path, "m.tar.gz", packed(gathered(**{f"n{number}": "x" for number in range(300)})))
     assert execute(["check", "--from", path]) == 2
-    assert "give the files of at most 200" in capsys.readouterr().err
+    assert "reads at most 200" in capsys.readouterr().err
 
 
 def test_json_is_of_the_same_form(tmp_path: Path) -> None:

@@ -276,7 +276,7 @@ def test_a_variable_that_no_file_sets_is_not_there_in_a_new_shell(tmp_path: Path
     """Only an edit of the user's script keeps it: no line of theirs named it before."""
     steps = (WriteFile(str(tmp_path / "setting"), ("1",), "why"), SetVariable("LD_LIBRARY_PATH", "/opt/x", "why"))
     told = Bench(steps).walk("y").text
-    assert "In this shell, type this too; to keep it, add it to the start-up file of your shell" in told
+    assert "In this shell, also run this. To keep it, add it to the start-up file of your shell" in told
     assert "new shells do not need it" not in told
 
 

@@ -129,7 +129,7 @@ def test_what_fits_the_machine_is_installed(name: str, facts: Facts, expected: s
         (
             "jax",
             "0.9.0",
-            "jax-cuda13-plugin 0.9.0 asks for numpy>=2.0, numpy 1.19.5 is installed; use a separate",
+            "jax-cuda13-plugin 0.9.0 requires numpy>=2.0, numpy 1.19.5 is installed; use a separate",
         ),
     ],
 )

@@ -315,7 +315,7 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
     ("words", "said"),
     [
         (["torch", "--gpu", "RTX 9999", "--distribution", "ubuntu-24.04"], "no matrix row covers the GPU"),
-        (["torch", "--gpu", "GTX 480", "--distribution", "ubuntu-24.04"], "has no code for sm_20"),
+        (["torch", "--gpu", "GTX 480", "--distribution", "ubuntu-24.04"], "no longer supports sm_20"),
         (["torch==2.15", "--gpu", "RTX 4090", "--distribution", "ubuntu-16.04"], "needs glibc 2.28"),
         (["jax", "--gpu", "RTX 4090", "--os", "windows"], "JAX has no CUDA wheels for native Windows; use WSL 2"),
         (["tensorflow==2.15", "--gpu", "RTX 4090", "--os", "windows"], "TensorFlow 2.10 was the last"),

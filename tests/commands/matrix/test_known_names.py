@@ -32,5 +32,5 @@ def test_what_runs_on_a_framework_is_answered(name: str, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("name", NAMED.split())
 def test_what_has_no_rows_is_named_with_the_reason(name: str) -> None:
-    with pytest.raises(NoRows, match=f"{name} has no rows of its own: "):
+    with pytest.raises(NoRows, match=f"{name} has no data of its own: "):
         known_product(parse_spec(name), "cuda", "cudnn")

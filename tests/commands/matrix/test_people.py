@@ -100,7 +100,7 @@ QUESTIONS = [(ask, status) for status, asks in ASKED.items() for ask in asks]
 # What an answer must say besides its verdict.
 SAYS = {
     "can tensorflow --gpu 'RTX 5090'": "from conda-forge",
-    "can torch --gpu H200 --driver 13.0": "13.0 is what nvidia-smi calls CUDA Version",
+    "can torch --gpu H200 --driver 13.0": "13.0 is nvidia-smi's CUDA Version",
     "can torch --gpu 'RTX 5070 Ti' --driver 560.35.03": "(Blackwell), which CUDA 12.8 added",
     "solve vllm --gpu 'RTX 4090' --os windows": "use WSL 2",
     "solve torch --gpu A100 --driver 470.82.01": "torch 2.7.1 (cu118)",

@@ -45,9 +45,9 @@ def test_what_labels_stand_for() -> None:
             json.dumps({"$schema": "https://variants-schema.wheelnext.dev/v9.json", "variants": {}}),
             "none that is known",
         ),
-        ("{}", "no variants.json"),
-        ("[", "no variants.json"),
-        (json.dumps({"$schema": SCHEMA, "variants": {"cu128": ["nvidia"]}}), "no variants.json"),
+        ("{}", "not a variants.json"),
+        ("[", "not a variants.json"),
+        (json.dumps({"$schema": SCHEMA, "variants": {"cu128": ["nvidia"]}}), "not a variants.json"),
     ],
 )
 def test_what_is_not_known(text: str, why: str) -> None:
