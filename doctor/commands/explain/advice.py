@@ -27,6 +27,8 @@ class Shown(NamedTuple):
     gpu: str  # "RTX 5090", "" where it is not shown
     framework: str  # "torch", "" where none is named
     in_python: bool
+    is_wsl: bool
+    is_jetson: bool
 
 
 def added(causes: tuple[Cause, ...], said: Iterable[Said], lines: str, matrix: Matrix) -> tuple[Cause, ...]:
@@ -75,6 +77,8 @@ def _shown(cause: Cause, said: Iterable[Said], lines: str) -> Shown:
         gpu=told.get(Field.GPU, "").partition(" ")[2],
         framework=_NAMES.get(name, name),
         in_python=bool(re.search(r"site-packages|Traceback|\w+Error: |>>> |python", lines)),
+        is_wsl=bool(re.search(r"\bWSL|microsoft-standard|/usr/lib/wsl", lines)),
+        is_jetson=bool(re.search(r"(?i)\bjetson|\bL4T\b|jetpack|\btegra", lines)),
     )
 
 
@@ -85,22 +89,27 @@ def _where(shown: Shown) -> str:
 
 
 def _driver(shown: Shown, _matrix: Matrix) -> str:
-    install = f"`gpudoctor install driver{_where(shown)}`"
-    fix = f"Install a newer driver on the host (not in a container): {install} prints the commands. Then reboot."
+    if shown.is_jetson:
+        return ""  # its driver is part of JetPack
+    if shown.is_wsl:
+        fix = "Install a newer driver in Windows, not in WSL: `gpudoctor install driver --os windows`. Then restart it."
+    else:
+        install = f"`gpudoctor install driver{_where(shown)}`"
+        fix = f"Install a newer driver on the host (not in a container): {install} prints the commands. Then reboot."
     if not shown.framework:
         return fix
     return f"{fix} Or use a build for an older CUDA: `gpudoctor install {shown.framework}` finds it."
 
 
 def _code_for_gpu(shown: Shown, _matrix: Matrix) -> str:
-    if not shown.framework:
+    if not shown.framework or shown.is_jetson:
         return ""
     solve = f"gpudoctor matrix solve {shown.framework}" + (f' --gpu "{shown.gpu}"' if shown.gpu else "")
     return f"Install a build that has code for this GPU: `{solve}` names the release and prints the commands."
 
 
 def _cpu_build(shown: Shown, _matrix: Matrix) -> str:
-    if not shown.framework:
+    if not shown.framework or shown.is_jetson:
         return ""
     install = f"`gpudoctor install {shown.framework}`"
     return f"Install the build for the GPU in the program's environment: {install} finds it and prints the commands."

@@ -27,6 +27,7 @@ _NO_GPU = "RuntimeError: CUDA error: no CUDA-capable device is detected"
         (f"Debian GNU/Linux 12\n{_TOO_OLD}", "gpudoctor install driver --distribution debian-12"),
         (f"Rocky Linux 9.4\n{_TOO_OLD}", "gpudoctor install driver --distribution rocky-9"),
         (f"Windows 11\n{_TOO_OLD}", "gpudoctor install driver --os windows"),
+        (f"Ubuntu 22.04 in WSL 2\n{_TOO_OLD}", "gpudoctor install driver --os windows"),
         (f"Ubuntu 22.04, then Ubuntu 24.04\n{_TOO_OLD}", "gpudoctor install driver"),
         (_TOO_OLD, "gpudoctor install driver"),
         (f"torch\n{_TOO_OLD}", "gpudoctor install torch"),
@@ -50,6 +51,13 @@ _NO_GPU = "RuntimeError: CUDA error: no CUDA-capable device is detected"
 def test_the_first_cause_has_a_command_for_what_the_text_shows(text: str, command: str) -> None:
     first = document(text).plain()["causes"][0]
     assert f"`{command}`" in first["mends"], first
+
+
+@pytest.mark.parametrize("message", [_TOO_OLD, _NO_CODE, "AssertionError: Torch not compiled with CUDA enabled"])
+def test_a_jetson_gets_no_command_of_another_machine(message: str) -> None:
+    first = document(f"Jetson AGX Orin, JetPack 6\n{message}").plain()["causes"][0]
+    assert "gpudoctor install" not in first["mends"]
+    assert "gpudoctor matrix solve" not in first["mends"]
 
 
 @pytest.mark.parametrize(
