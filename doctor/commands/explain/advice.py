@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Shown(NamedTuple):
     """What the text shows of its machine."""
 
-    text: str  # the lines that speak for the cause, and its sentence
+    text: str  # the lines that speak for the cause
     distribution: str  # "ubuntu-22.04", "" where it is not shown
     is_windows: bool
     gpu: str  # "RTX 5090", "" where it is not shown
@@ -71,7 +71,7 @@ def _shown(cause: Cause, said: Iterable[Said], lines: str) -> Shown:
     name = (framework[1] or "torch").lower() if framework else ""  # the words "CUDA error: " are torch's
     windows = "Windows" in system or told.get(Field.FAMILY) == "windows"
     return Shown(
-        text="\n".join((*(one.text for one in cause.matched), cause.summary)),
+        text="\n".join(one.text for one in cause.matched),
         distribution=distribution,
         is_windows=windows,
         gpu=told.get(Field.GPU, "").partition(" ")[2],
@@ -153,7 +153,9 @@ def _cudnn(shown: Shown, _matrix: Matrix) -> str:
 
 
 def _built_for(shown: Shown, _matrix: Matrix) -> str:
-    found = re.search(r"built (?:for|against) (\d{1,2}\.\d{1,2}\.\d{1,2})\b", shown.text)
+    found = re.search(
+        r"(?:compiled with|compiled against|built for|built against):? v?(\d{1,2}\.\d{1,2}\.\d{1,2})\b", shown.text
+    )
     install = f": `gpudoctor install cudnn {found[1]}{_where(shown)}` prints the commands" if found else ""
     return f"Use the cuDNN that the program was built for{install}. `gpudoctor which cudnn` shows which copy it loads."
 
