@@ -46,6 +46,7 @@ SAMPLES = (
     *texts("eighth.txt"),
     *texts("ninth.txt"),
     *texts("tenth.txt"),
+    *texts("eleventh.txt"),
     *texts("stumbles.txt"),
 )
 INVENTORY = texts("inventory.txt")
