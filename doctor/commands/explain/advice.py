@@ -29,6 +29,7 @@ class Shown(NamedTuple):
     in_python: bool
     is_wsl: bool
     is_jetson: bool
+    toolkit: str  # "12.4", "" where no directory or nvcc of one is shown
 
 
 def added(causes: tuple[Cause, ...], said: Iterable[Said], lines: str, matrix: Matrix) -> tuple[Cause, ...]:
@@ -56,6 +57,7 @@ _IDS = {
 }
 _WHOLE = frozenset({"debian", "rocky", "almalinux", "rhel", "fedora"})  # whose minor release is no part of the name
 _FRAMEWORKS = r"(?i)\b(?:py)?(torch|tensorflow|jax|cupy|paddle|onnxruntime)|(RuntimeError: CUDA error: )"
+_TOOLKIT = r"(?i)(?:\bCUDA[\\/]v|Cuda compilation tools, release )(1[0-3]\.\d)\b"
 _NAMES = {"paddle": "paddlepaddle-gpu", "onnxruntime": "onnxruntime-gpu"}
 
 
@@ -79,6 +81,7 @@ def _shown(cause: Cause, said: Iterable[Said], lines: str) -> Shown:
         in_python=bool(re.search(r"site-packages|Traceback|\w+Error: |>>> |python", lines)),
         is_wsl=bool(re.search(r"\bWSL|microsoft-standard|/usr/lib/wsl", lines)),
         is_jetson=bool(re.search(r"(?i)\bjetson|\bL4T\b|jetpack|\btegra", lines)),
+        toolkit=toolkit[1] if (toolkit := re.search(_TOOLKIT, lines)) else "",
     )
 
 
@@ -134,11 +137,13 @@ def _library(shown: Shown, matrix: Matrix) -> str:
     return f"{toolkit[0].upper()}{toolkit[1:]} prints the commands."
 
 
-_CUDNN_MAJOR = r"cudnn\w*\.so\.(\d)|cudnn\w*64_(\d)\.dll"
-_CUDA_MAJOR = r"(?i)cu(1[123])\d?\b|cuda[- :]{0,3}v?(1[123])\b|so\.(1[123])\b"
+_NEWEST_CUDNN = "9"  # where the text tells none; without a version the command is refused
+_CUDNN_MAJOR = r"cudnn\w*\.so\.(\d)(?!\d)|cudnn\w*64_(\d)\.dll"  # programs also look for libcudnn.so.12
+# Only these have the number of CUDA: libcufft.so.11 is of CUDA 12.
+_CUDA_MAJOR = r"(?i)cu(1[123])\d?\b|cuda[- :]{0,3}v?(1[123])\b|(?:cudart|cublas(?:Lt)?|nvrtc|nvJitLink)\.so\.(1[123])\b"
 
 
-def _cudnn(shown: Shown, _matrix: Matrix) -> str:
+def _cudnn(shown: Shown, matrix: Matrix) -> str:
     found = re.search(_CUDNN_MAJOR, shown.text)
     major = next(filter(None, found.groups()), "") if found else ""
     bound = f'">={major},<{int(major) + 1}"' if major else ""
@@ -149,14 +154,26 @@ def _cudnn(shown: Shown, _matrix: Matrix) -> str:
         asked = f'"{wheel}{bound[1:]}' if bound else wheel
         fix = f"Install cuDNN in the program's environment: `python -m pip install -U {asked}`."
         return f"{fix} `gpudoctor which cudnn` then shows which copy the program loads."
-    return f"Install cuDNN: `gpudoctor install cudnn{f' {major}' if major else ''}{_where(shown)}` prints the commands."
+    return f"Install cuDNN: `{_install_cudnn(major or _NEWEST_CUDNN, shown, matrix)}` prints the commands."
 
 
-def _built_for(shown: Shown, _matrix: Matrix) -> str:
+def _install_cudnn(version: str, shown: Shown, matrix: Matrix) -> str:
+    """The command; on Windows, where each CUDA has its own directory, with the CUDA that the text shows."""
+    install = f"gpudoctor install cudnn {version}{_where(shown)}"
+    if not shown.is_windows:
+        return install
+    majors = [shown.toolkit.partition(".")[0]] if shown.toolkit else ["12", "11", "13"]
+    for major in majors:
+        if matrix.cudnn_builds_within(f"=={version}.*", int(major)):
+            return f"{install} --cuda-version {shown.toolkit or max(matrix.cudas_within(f'=={major}.*'))}"
+    return install
+
+
+def _built_for(shown: Shown, matrix: Matrix) -> str:
     found = re.search(
         r"(?:compiled with|compiled against|built for|built against):? v?(\d{1,2}\.\d{1,2}\.\d{1,2})\b", shown.text
     )
-    install = f": `gpudoctor install cudnn {found[1]}{_where(shown)}` prints the commands" if found else ""
+    install = f": `{_install_cudnn(found[1], shown, matrix)}` prints the commands" if found else ""
     return f"Use the cuDNN that the program was built for{install}. `gpudoctor which cudnn` shows which copy it loads."
 
 
