@@ -47,6 +47,7 @@ SAMPLES = (
     *texts("ninth.txt"),
     *texts("tenth.txt"),
     *texts("eleventh.txt"),
+    *texts("twelfth.txt"),
     *texts("stumbles.txt"),
 )
 INVENTORY = texts("inventory.txt")
