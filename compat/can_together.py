@@ -82,7 +82,7 @@ def _told(problem: Problem, found: Solution | None, rows: tuple[FrameworkRow, ..
     solution = found or unsure
     alone = len({spec.name for spec in problem.asked}) == 1  # then all that is in doubt is news
     doubts = unsure.doubts if unsure else ()
-    doubt = next((one for one in doubts if alone or len(one.rows) > 1), None)  # else what is of one alone is said
+    doubt = next((one for one in doubts if alone or len(one.rows) > 1), None)  # otherwise the one of a single package
     if unsure and not doubt:  # only here is a doubt about a package shown that the solver adds
         asked = {row.package for row in rows}
         added = (one.fit.reasons for one in unsure.chosen if one.row.package not in asked and one.verdict != YES)

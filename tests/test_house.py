@@ -189,6 +189,8 @@ MAY_NAME_FRAMEWORKS = {
     "doctor/loader/cards/": "the cards",
     "doctor/messages/decide/": "messages of the frameworks",
     "doctor/commands/explain/dumps/": "what the frameworks print of themselves",
+    "doctor/commands/explain/advice.py": "names as people write them",
+    "doctor/commands/explain/prose.py": "names as people write them",
     "doctor/commands/explain/facts.py": "torch says its CUDA in a line of its own",
     "doctor/commands/verify/frameworks/": "programs, one for each framework",
     "doctor/cli/": "names of commands and choices",

@@ -1,4 +1,4 @@
-"""Two metadata directories of one package lie in one directory: pip and programs may read the wrong one."""
+"""Two metadata directories of one package are in one directory: pip and programs may read the wrong one."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def installs_nothing(call: Call) -> bool:
 
 
 def _in(there: Copied, folder: str, name: str) -> str:
-    """The file of the context that lies in a directory of the image, "" where none is known."""
+    """The file of the context that is in a directory of the image, "" where none is known."""
     found = there.named(there.at(posixpath.join(folder, name)))
     return found if found and there.context.text(found) is not None else ""
 

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 class Shown(NamedTuple):
     """What the text shows of its machine."""
 
-    text: str  # the lines that speak for the cause, and its sentence
+    text: str  # the lines that speak for the cause
     distribution: str  # "ubuntu-22.04", "" where it is not shown
     is_windows: bool
     gpu: str  # "RTX 5090", "" where it is not shown
     framework: str  # "torch", "" where none is named
     in_python: bool
+    is_wsl: bool
+    is_jetson: bool
+    toolkit: str  # "12.4", "" where no directory or nvcc of one is shown
 
 
 def added(causes: tuple[Cause, ...], said: Iterable[Said], lines: str, matrix: Matrix) -> tuple[Cause, ...]:
@@ -54,6 +57,7 @@ _IDS = {
 }
 _WHOLE = frozenset({"debian", "rocky", "almalinux", "rhel", "fedora"})  # whose minor release is no part of the name
 _FRAMEWORKS = r"(?i)\b(?:py)?(torch|tensorflow|jax|cupy|paddle|onnxruntime)|(RuntimeError: CUDA error: )"
+_TOOLKIT = r"(?i)(?:\bCUDA[\\/]v|Cuda compilation tools, release )(1[0-3]\.\d)\b"
 _NAMES = {"paddle": "paddlepaddle-gpu", "onnxruntime": "onnxruntime-gpu"}
 
 
@@ -69,12 +73,15 @@ def _shown(cause: Cause, said: Iterable[Said], lines: str) -> Shown:
     name = (framework[1] or "torch").lower() if framework else ""  # the words "CUDA error: " are torch's
     windows = "Windows" in system or told.get(Field.FAMILY) == "windows"
     return Shown(
-        text="\n".join((*(one.text for one in cause.matched), cause.summary)),
+        text="\n".join(one.text for one in cause.matched),
         distribution=distribution,
         is_windows=windows,
         gpu=told.get(Field.GPU, "").partition(" ")[2],
         framework=_NAMES.get(name, name),
         in_python=bool(re.search(r"site-packages|Traceback|\w+Error: |>>> |python", lines)),
+        is_wsl=bool(re.search(r"\bWSL|microsoft-standard|/usr/lib/wsl", lines)),
+        is_jetson=bool(re.search(r"(?i)\bjetson|\bL4T\b|jetpack|\btegra", lines)),
+        toolkit=toolkit[1] if (toolkit := re.search(_TOOLKIT, lines)) else "",
     )
 
 
@@ -85,22 +92,27 @@ def _where(shown: Shown) -> str:
 
 
 def _driver(shown: Shown, _matrix: Matrix) -> str:
-    install = f"`gpudoctor install driver{_where(shown)}`"
-    fix = f"Install a newer driver on the host (not in a container): {install} prints the commands. Then reboot."
+    if shown.is_jetson:
+        return ""  # its driver is part of JetPack
+    if shown.is_wsl:
+        fix = "Install a newer driver in Windows, not in WSL: `gpudoctor install driver --os windows`. Then restart it."
+    else:
+        install = f"`gpudoctor install driver{_where(shown)}`"
+        fix = f"Install a newer driver on the host (not in a container): {install} prints the commands. Then reboot."
     if not shown.framework:
         return fix
     return f"{fix} Or use a build for an older CUDA: `gpudoctor install {shown.framework}` finds it."
 
 
 def _code_for_gpu(shown: Shown, _matrix: Matrix) -> str:
-    if not shown.framework:
+    if not shown.framework or shown.is_jetson:
         return ""
     solve = f"gpudoctor matrix solve {shown.framework}" + (f' --gpu "{shown.gpu}"' if shown.gpu else "")
     return f"Install a build that has code for this GPU: `{solve}` names the release and prints the commands."
 
 
 def _cpu_build(shown: Shown, _matrix: Matrix) -> str:
-    if not shown.framework:
+    if not shown.framework or shown.is_jetson:
         return ""
     install = f"`gpudoctor install {shown.framework}`"
     return f"Install the build for the GPU in the program's environment: {install} finds it and prints the commands."
@@ -125,11 +137,13 @@ def _library(shown: Shown, matrix: Matrix) -> str:
     return f"{toolkit[0].upper()}{toolkit[1:]} prints the commands."
 
 
-_CUDNN_MAJOR = r"cudnn\w*\.so\.(\d)|cudnn\w*64_(\d)\.dll"
-_CUDA_MAJOR = r"(?i)cu(1[123])\d?\b|cuda[- :]{0,3}v?(1[123])\b|so\.(1[123])\b"
+_NEWEST_CUDNN = "9"  # where the text tells none; without a version the command is refused
+_CUDNN_MAJOR = r"cudnn\w*\.so\.(\d)(?!\d)|cudnn\w*64_(\d)\.dll"  # programs also look for libcudnn.so.12
+# Only these have the number of CUDA: libcufft.so.11 is of CUDA 12.
+_CUDA_MAJOR = r"(?i)cu(1[123])\d?\b|cuda[- :]{0,3}v?(1[123])\b|(?:cudart|cublas(?:Lt)?|nvrtc|nvJitLink)\.so\.(1[123])\b"
 
 
-def _cudnn(shown: Shown, _matrix: Matrix) -> str:
+def _cudnn(shown: Shown, matrix: Matrix) -> str:
     found = re.search(_CUDNN_MAJOR, shown.text)
     major = next(filter(None, found.groups()), "") if found else ""
     bound = f'">={major},<{int(major) + 1}"' if major else ""
@@ -140,12 +154,26 @@ def _cudnn(shown: Shown, _matrix: Matrix) -> str:
         asked = f'"{wheel}{bound[1:]}' if bound else wheel
         fix = f"Install cuDNN in the program's environment: `python -m pip install -U {asked}`."
         return f"{fix} `gpudoctor which cudnn` then shows which copy the program loads."
-    return f"Install cuDNN: `gpudoctor install cudnn{f' {major}' if major else ''}{_where(shown)}` prints the commands."
+    return f"Install cuDNN: `{_install_cudnn(major or _NEWEST_CUDNN, shown, matrix)}` prints the commands."
 
 
-def _built_for(shown: Shown, _matrix: Matrix) -> str:
-    found = re.search(r"built (?:for|against) (\d{1,2}\.\d{1,2}\.\d{1,2})\b", shown.text)
-    install = f": `gpudoctor install cudnn {found[1]}{_where(shown)}` prints the commands" if found else ""
+def _install_cudnn(version: str, shown: Shown, matrix: Matrix) -> str:
+    """The command; on Windows, where each CUDA has its own directory, with the CUDA that the text shows."""
+    install = f"gpudoctor install cudnn {version}{_where(shown)}"
+    if not shown.is_windows:
+        return install
+    majors = [shown.toolkit.partition(".")[0]] if shown.toolkit else ["12", "11", "13"]
+    for major in majors:
+        if matrix.cudnn_builds_within(f"=={version}.*", int(major)):
+            return f"{install} --cuda-version {shown.toolkit or max(matrix.cudas_within(f'=={major}.*'))}"
+    return install
+
+
+def _built_for(shown: Shown, matrix: Matrix) -> str:
+    found = re.search(
+        r"(?:compiled with|compiled against|built for|built against):? v?(\d{1,2}\.\d{1,2}\.\d{1,2})\b", shown.text
+    )
+    install = f": `{_install_cudnn(found[1], shown, matrix)}` prints the commands" if found else ""
     return f"Use the cuDNN that the program was built for{install}. `gpudoctor which cudnn` shows which copy it loads."
 
 

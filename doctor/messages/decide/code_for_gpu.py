@@ -20,6 +20,8 @@ _EXTENSIONS = (
     r"|torchao|exllama\w*|sgl_kernel|diff_gaussian_rasterization|sageattention|natten)\b"
 )
 
+_BUILT_FOR = re.compile(r"install supports CUDA capabilities ((?:(?:sm|compute)_\w+[ .]{0,3}){1,40})")
+
 
 def _capability(digits: str) -> ComputeCapability:
     return ComputeCapability(int(digits[:-1]), int(digits[-1]))
@@ -28,7 +30,8 @@ def _capability(digits: str) -> ComputeCapability:
 def against_list(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """torch names the card's compute capability and those of its build."""
     card = _capability(found["sm"])
-    built = sorted(_capability(one) for one in re.findall(r"sm_(\d{2,3})", found["list"] or ""))
+    told = found["list"] or " ".join(_BUILT_FOR.findall(clues.text))  # other ranks print between the two lines
+    built = sorted({_capability(one) for one in re.findall(r"sm_(\d{2,3})", told)})
     if not built:
         yield Means(_LEFT_OUT, f"this torch has no code for {card.sm}", 0.8)
         return

@@ -16,7 +16,8 @@ from doctor.messages.signature import families
 
 _SHORTEST = 3
 _TOKEN = re.compile(
-    r"(?P<group>\((?:\?(?:P<\w+>|[:=!]|<[=!]|-i:))?)|(?P<end>\))|(?P<or>\|)|(?P<class>\[\^?\]?(?:\\.|[^\]])*\])"
+    r"(?P<again>\(\?P=\w+\))"
+    r"|(?P<group>\((?:\?(?:P<\w+>|[:=!]|<[=!]|-i:))?)|(?P<end>\))|(?P<or>\|)|(?P<class>\[\^?\]?(?:\\.|[^\]])*\])"
     r"|(?P<kind>\\[bBdDsSwWAZ]|[.^$ ])|\\(?P<escaped>.)|(?P<plain>.)",
     re.DOTALL,
 )
@@ -71,7 +72,7 @@ class _Reader:
                 words = self.choices()
                 must = token["group"] in ("(", "(?:", "(?-i:") or token["group"].startswith("(?P")
                 yield "other", words if must and not self._optional() else frozenset()
-            elif token["class"] or token["kind"]:
+            elif token["class"] or token["kind"] or token["again"]:
                 self._optional()
                 yield "other", frozenset()
             else:

@@ -18,7 +18,7 @@ from tests.commands.explain.texts import texts
 from tests.commands.explain.unseen import UNSEEN
 
 Sample = Iterable[tuple[str, tuple[str, ...]]]
-FILES = ("fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "stumbles")
+FILES = ("fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "stumbles")
 
 
 def samples() -> dict[str, Sample]:

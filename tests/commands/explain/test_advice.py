@@ -27,6 +27,7 @@ _NO_GPU = "RuntimeError: CUDA error: no CUDA-capable device is detected"
         (f"Debian GNU/Linux 12\n{_TOO_OLD}", "gpudoctor install driver --distribution debian-12"),
         (f"Rocky Linux 9.4\n{_TOO_OLD}", "gpudoctor install driver --distribution rocky-9"),
         (f"Windows 11\n{_TOO_OLD}", "gpudoctor install driver --os windows"),
+        (f"Ubuntu 22.04 in WSL 2\n{_TOO_OLD}", "gpudoctor install driver --os windows"),
         (f"Ubuntu 22.04, then Ubuntu 24.04\n{_TOO_OLD}", "gpudoctor install driver"),
         (_TOO_OLD, "gpudoctor install driver"),
         (f"torch\n{_TOO_OLD}", "gpudoctor install torch"),
@@ -39,6 +40,13 @@ _NO_GPU = "RuntimeError: CUDA error: no CUDA-capable device is detected"
          "gpudoctor install cuda 11"),
         (f"python app.py\n{_NO_OPS}", 'python -m pip install -U "nvidia-cudnn-cu12>=9,<10"'),
         (f"app\n{_NO_OPS}", "gpudoctor install cudnn 9"),
+        (f"Windows 11\n{_NO_OPS}", "gpudoctor install cudnn 9 --os windows --cuda-version 12.9"),
+        (
+            f"Windows 11\nC:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v12.4\\bin\n{_NO_OPS}",
+            "gpudoctor install cudnn 9 --os windows --cuda-version 12.4",
+        ),
+        ("thread panicked: Unable to dynamically load the \"cudnn\" shared library", "gpudoctor install cudnn 9"),
+        ("error: libcudnn.so.12: cannot open shared object file: No such file", "gpudoctor install cudnn 9"),
         ("Loaded runtime CuDNN library: 8.5.0 but source was compiled with: 8.6.0", "gpudoctor install cudnn 8.6.0"),
         ("F cuda_dnn.cc:383] could not set cudnn filter descriptor: CUDNN_STATUS_BAD_PARAM", "gpudoctor which cudnn"),
         ("ERROR: No matching distribution found for torch==2.1.0", "gpudoctor matrix solve torch"),
@@ -52,6 +60,13 @@ def test_the_first_cause_has_a_command_for_what_the_text_shows(text: str, comman
     assert f"`{command}`" in first["mends"], first
 
 
+@pytest.mark.parametrize("message", [_TOO_OLD, _NO_CODE, "AssertionError: Torch not compiled with CUDA enabled"])
+def test_a_jetson_gets_no_command_of_another_machine(message: str) -> None:
+    first = document(f"Jetson AGX Orin, JetPack 6\n{message}").plain()["causes"][0]
+    assert "gpudoctor install" not in first["mends"]
+    assert "gpudoctor matrix solve" not in first["mends"]
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -59,6 +74,7 @@ def test_the_first_cause_has_a_command_for_what_the_text_shows(text: str, comman
         "gpudoctor install driver --os windows",
         "gpudoctor install cuda 11 --distribution ubuntu-22.04",
         "gpudoctor install cudnn 9 --distribution ubuntu-24.04",
+        "gpudoctor install cudnn 9 --os windows --cuda-version 12.9",
         'gpudoctor matrix solve torch --gpu "RTX 5090"',
     ],
 )

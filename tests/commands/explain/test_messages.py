@@ -46,6 +46,8 @@ SAMPLES = (
     *texts("eighth.txt"),
     *texts("ninth.txt"),
     *texts("tenth.txt"),
+    *texts("eleventh.txt"),
+    *texts("twelfth.txt"),
     *texts("stumbles.txt"),
 )
 INVENTORY = texts("inventory.txt")
