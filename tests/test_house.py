@@ -207,6 +207,7 @@ MAY_NAME_FRAMEWORKS = {
     "doctor/rules/two_onnxruntimes.py": "about ONNX Runtime alone",
     "doctor/rules/wheel_does_not_fit.py": "about wheels that are compiled for torch",
     "doctor/rules/wrong_nvcc_vs_torch_cuda.py": "about torch's extension builder alone",
+    "doctor/commands/install/stack.py": "what Keras is planned with, which names no backend itself",
     "doctor/commands/install/configure.py": "the settings of Theano and Keras",
     "doctor/pyenv/half_installed.py": "what the wheel of torch unpacks last",
     "doctor/probes/configuration.py": "the settings of Theano and Keras",

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
-from doctor.binaries.pe import Pe, PeError
 from doctor.host import Host, HostError
 from doctor.host.optional_reads import names_of, text_of
 from doctor.loader.cards import Dlls, card_of
@@ -168,6 +167,8 @@ def _other(host: Host, environment: Environment, path: str) -> str:
     own = value_or(environment.machine, "")
     if not own:
         return ""
+    from doctor.binaries.pe import Pe, PeError  # late: only Windows has DLLs
+
     try:
         with host.open(path) as stream:
             machine = Pe(stream).machine
@@ -254,6 +255,8 @@ def opened_at_once(host: Host, framework: Framework, known: Dlls) -> tuple[str, 
 
 def imports_of(host: Host, path: str) -> Iterator[str]:
     """The DLLs that a library imports, at once or later; none for one that cannot be read."""
+    from doctor.binaries.pe import Pe, PeError  # late, as above
+
     try:
         with host.open(path) as stream:
             library = Pe(stream)

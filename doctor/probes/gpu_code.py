@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
 from compat.base.record import NamedTuple
 from compat.traits import traits_of
@@ -17,7 +17,6 @@ from compat.version import CodeTarget
 from doctor.binaries import NotRead
 from doctor.binaries.elf import Elf, ElfError
 from doctor.binaries.fatbin import FatbinError, FatbinNotRead, GpuCode, Piece, gpu_code_of, unbuffered
-from doctor.binaries.pe import Pe, PeError
 from doctor.host import Host, HostError
 from doctor.host.cache import Cache
 from doctor.host.optional_reads import names_of, text_of
@@ -123,6 +122,9 @@ def _try_binary(host: Host, memory: Cache, path: str) -> _Binary | None:
         return None
 
 
+_NO_LIBRARY = _Binary(GpuCode(()), ())
+
+
 def _binary(host: Host, memory: Cache, path: str) -> _Binary:
     """Raises HostError, FatbinError."""
     status = host.status(path)
@@ -139,15 +141,24 @@ def _read(host: Host, path: str) -> _Binary:
         file = unbuffered(stream)
         try:
             if file.read(2) == b"MZ":
-                return _Binary(gpu_code_of(Pe(file), file), None)
+                return _of_dll(file)
             elf = Elf(file)
             return _Binary(gpu_code_of(elf, file), elf.needed, _glibc(elf))
         except OSError as error:
             raise FatbinNotRead(f"{path}: {error.strerror}") from error
         except NotRead as error:
             raise FatbinNotRead(f"{path}: {error}") from error
-        except (ElfError, PeError):
-            return _Binary(GpuCode(()), ())  # no library (a linker's script), or beyond help: remembered all the same
+        except ElfError:
+            return _NO_LIBRARY  # a linker's script, or beyond help: remembered all the same
+
+
+def _of_dll(file: BinaryIO) -> _Binary:
+    from doctor.binaries.pe import Pe, PeError  # late: only Windows has them
+
+    try:
+        return _Binary(gpu_code_of(Pe(file), file), None)
+    except PeError:
+        return _NO_LIBRARY
 
 
 def _glibc(elf: Elf) -> str:

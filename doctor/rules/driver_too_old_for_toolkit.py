@@ -11,7 +11,6 @@ from doctor.rules.shared.cards import newer_driver
 from doctor.rules.shared.driver_floor import start_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import TOOLKITS, need_where
-from doctor.rules.shared.toolkits import chosen_name
 
 
 def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
@@ -19,7 +18,7 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
     need_where(facts, "driver")
     if not isinstance(toolkit.nvcc, Seen):
         raise NotApplicable(f"{toolkit.label} has no nvcc: it cannot compile")
-    name = chosen_name(facts)
+    name = facts.toolkit.chosen
     if name is None or name.leads_to.get() != toolkit.path:
         raise NotApplicable(f"{toolkit.label} is not chosen by a variable, PATH or /usr/local/cuda")
     cuda = toolkit.cuda.get()

@@ -13,7 +13,6 @@ from doctor.model.facts.toolkit import Toolkit
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import TOOLKITS, need_where
-from doctor.rules.shared.toolkits import chosen_name
 
 
 def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
@@ -22,7 +21,7 @@ def check(toolkit: Toolkit, facts: Facts, matrix: Matrix) -> Answer:
     Of a Dockerfile, its own lines say what is compiled: they have rules of their own.
     """
     need_where(facts, "gpus")
-    name = chosen_name(facts)
+    name = facts.toolkit.chosen
     if not isinstance(toolkit.nvcc, Seen) or name is None or name.leads_to.get() != toolkit.path:
         raise NotApplicable(f"{toolkit.label} is not the one that compiles unless another is named")
     cuda = toolkit.cuda.get()

@@ -70,3 +70,13 @@ class ToolkitFacts(NamedTuple):
 
     toolkits: Fact[tuple[Toolkit, ...]]
     names: Fact[tuple[ToolkitName, ...]]
+
+    @property
+    def chosen(self) -> ToolkitName | None:
+        """Return the name that decides: a variable, nvcc on PATH, the usual link (CMake's FindCUDAToolkit, torch).
+
+        Raises UnseenError.
+        """
+        named = [one for one in self.names.get() if not one.missing]
+        named.sort(key=lambda one: (not one.name.startswith("CUDA_"), one.name.startswith("/")))
+        return next(iter(named), None)

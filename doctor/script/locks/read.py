@@ -88,7 +88,8 @@ def parse_lock(name: str, text: str, path: str) -> object:
             document = parse_toml(text, FILE_AT_MOST_BYTES)
         except ValueError as error:
             if re.search(r"^[A-Za-z][\w.-]*(\[.*\])?==", text, re.MULTILINE):
-                raise LockError(f"{path}: it is a requirements file, not TOML: rename it to requirements.txt") from error
+                hint = "it is a requirements file, not TOML: rename it to requirements.txt"
+                raise LockError(f"{path}: {hint}") from error
             raise LockError(f"{path}: it is not TOML: {error}") from error
         refuse_other_shape(document, (_reader(name) or (None, {}))[1], path)
         return document

@@ -64,7 +64,7 @@ def test_a_reason_of_many_builds_names_the_newest(capsys: pytest.CaptureFixture[
     """One line named every build from the newest to the oldest, and what is true of the newest alone."""
     text = lines(capsys, "solve", "torch", "--gpu", "GTX 1080 Ti")
     why = text.index("Why nothing newer")
-    assert text[why + 1].startswith("  torch 2.15.0 (cu132) and ")
+    assert text[why + 1].startswith("  torch 2.15.0 (cu134): ")
     assert "sm_75, sm_80" not in text[why + 1]
 
 
