@@ -153,6 +153,8 @@ def _how(value: Mapping[str, Any], where: str) -> str | Place:
 
 def _one_of(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
     """A fact, seen or not, or something that may be null."""
+    if value is None and type(None) in arguments:
+        return None
     if Unseen in arguments:
         if not isinstance(value, Mapping):
             raise NotAReport(f"{where}: neither seen nor unseen")
@@ -161,6 +163,4 @@ def _one_of(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
         seen = next(one for one in arguments if typing.get_origin(one) is Seen)
         inner = _decoded(typing.get_args(seen)[0], value.get("value"), f"{where}.value")
         return Seen(inner, _how(value, where))
-    if value is None and type(None) in arguments:
-        return None
     return _decoded(next(one for one in arguments if one is not type(None)), value, where)
