@@ -293,3 +293,12 @@ def test_all_that_is_not_installed_comes_by_one_command() -> None:
     needs = f"{framework().label} needs filelock, sympy>=1.13, which are not installed"
     assert found.why == f"{needs}: importing it may fail"
     assert found.needs == (ChangePackages(("filelock", "sympy>=1.13"), f"{VENV}/bin/python"),)
+
+
+def test_a_requirement_that_is_too_old() -> None:
+    """TensorFlow 2.21 beside the protobuf of an older program: its own files ask for a newer one."""
+    unmet = seen((Unmet("torch", "protobuf", ">=6.31.1,<8", Place("/site/METADATA"), there="4.25.8"),))
+    found = answer(CODE, machine(environments=seen((environment(framework())._replace(unmet=unmet),))))
+    assert (found.kind, found.severity) == (Status.BAD, Severity.WARNING)
+    assert "needs protobuf>=6.31.1,<8; 4.25.8 is installed: importing it may fail" in found.why
+    assert found.needs == (ChangePackages(("protobuf>=6.31.1,<8",), PYTHON),)
