@@ -121,7 +121,7 @@ def require(
     wanted = {"gpu_memory": gpu_memory, "driver": driver, "cudnn": cudnn, **packages}
     for name, value in wanted.items():
         if not isinstance(value, str) or not (value or name not in packages) or not re.fullmatch(_NAME, name):
-            raise GpuStackError(f"require({name}={value!r}): a range in quotes is wanted, such as torch=\">=2.6\"")
+            raise GpuStackError(f'require({name}={value!r}): a range in quotes is wanted, such as torch=">=2.6"')
     if policy and any(wanted.values()):
         raise GpuStackError("require(policy=...) takes no other ranges: write them into that file")
     lines = [f"gpu_memory = {_quoted(_memory(gpu_memory))}"] if gpu_memory else []

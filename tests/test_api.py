@@ -75,7 +75,7 @@ def test_nothing_of_ours_comes_into_the_program(tmp_path: Path) -> None:
 def test_no_name_is_taken_for_an_option(tmp_path: Path) -> None:
     """A name may come from a file of somebody's: it writes nothing, and no help is printed in place of an answer."""
     mine = tmp_path / "mine"
-    calls = (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: gpudoctor.solve("torch", "-o", str(mine)),
         lambda: gpudoctor.can("--help"),
         lambda: gpudoctor.which(f"--output={mine}"),

@@ -22,7 +22,10 @@ Gpus = Annotated[
 Driver = Annotated[
     str,
     typer.Option(
-        callback=_options.said, metavar="RELEASE", help="Driver release 570.86.15, or branch 570.", rich_help_panel=MACHINE
+        callback=_options.said,
+        metavar="RELEASE",
+        help="Driver release 570.86.15, or branch 570.",
+        rich_help_panel=MACHINE,
     ),
 ]
 Python = Annotated[
@@ -51,6 +54,8 @@ Arch = Annotated[
 ]
 Glibc = Annotated[
     str,
-    typer.Option(callback=_options.said, metavar="VERSION", help="Version of the C library: 2.31.", rich_help_panel=MACHINE),
+    typer.Option(
+        callback=_options.said, metavar="VERSION", help="Version of the C library: 2.31.", rich_help_panel=MACHINE
+    ),
 ]
 Sources = Annotated[bool, typer.Option("--sources", help="Print the rows behind the answer and their sources.")]
