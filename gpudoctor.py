@@ -135,12 +135,20 @@ def require(
             policy = os.path.join(folder, "required.toml")
             with open(policy, "w", encoding="utf-8") as file:
                 file.write(text)
-            report = check(expect_gpu=cuda, policy=policy)
-    else:
+            return _met(cuda, policy, re.compile(rf"{re.escape(policy)}(:\d+)?"))
+    return _met(cuda, policy)
+
+
+def _met(cuda: bool, policy: str, gone: re.Pattern[str] | None = None) -> Report:
+    """Check by a policy; one that is `gone` when its error is read is named by the call that made it."""
+    try:
         report = check(expect_gpu=cuda, policy=policy)
-    if report.exit_status == 1:
-        raise GpuStackError(f"The GPU stack does not do for this program:\n{report}\nAll of it: gpudoctor check")
-    return report
+        why = f"The GPU stack does not do for this program:\n{report}\nAll of it: gpudoctor check"
+        if report.exit_status != 1:
+            return report
+    except GpuStackError as error:
+        why = str(error)
+    raise GpuStackError(gone.sub("require()", why) if gone else why)
 
 
 def _memory(text: str) -> str:

@@ -115,3 +115,10 @@ def test_what_no_command_line_can_hold() -> None:
         with pytest.raises(GpuStackError):
             call()
     assert gpudoctor.explain("libcudnn.so.8: cannot open shared object file \udc80")["causes"]
+
+
+@pytest.mark.parametrize("ranges", [{"torch": ">=99"}, {"driver": "lots"}])
+def test_no_file_is_named_that_is_gone(ranges: dict[str, Any]) -> None:
+    with pytest.raises(GpuStackError, match=r"require\(\)") as refused:
+        gpudoctor.require(cuda=False, **ranges)
+    assert "required.toml" not in str(refused.value)
