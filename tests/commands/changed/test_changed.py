@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from compat.base.duration import moment
 from compat.matrix import Matrix
 from doctor.changes import _groups
 from doctor.cli import execute
@@ -117,3 +118,8 @@ def test_a_run_of_many_packages_is_grouped_in_bounded_time() -> None:
     before_s = time.process_time()
     [group] = _groups(changes, [], Matrix.of_user())
     assert (len(group.changes), time.process_time() - before_s < 3) == (50_000, True)
+
+
+@pytest.mark.parametrize("since", ["2026-11-20T06:50Z", "2026-11-20 08:50+02:00", "2026-11-20T01:50:00-0500"])
+def test_a_time_with_its_zone(since: str) -> None:
+    assert moment(since, "--since", NOW) == 1795157400
