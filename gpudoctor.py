@@ -11,6 +11,7 @@ with a compat.py), and a file in there that is not ours is named instead of bein
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -20,6 +21,7 @@ __all__ = ["Finding", "GpuStackError", "Report", "can", "check", "explain", "mai
 HERE = os.path.dirname(os.path.abspath(__file__))
 OURS = ("compat", "doctor", "installers")
 _EXIT_FAULT = 3
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"  # of a package, PEP 508
 _IS_PACKAGE = os.path.basename(__file__).startswith("__init__.")
 
 
@@ -95,17 +97,17 @@ def explain(text: str) -> Mapping[str, Any]:
 def which(library: str, *, python: str = "", framework: str = "") -> Mapping[str, Any]:
     """Return which file a process would load, schema `gpudoctor.which/1`; raises GpuStackError."""
     more = ["--framework", framework] if framework else []
-    return _ask("which", library, "--python", python or sys.prefix, *more)[0]
+    return _ask("which", "--python", python or sys.prefix, *more, names=(library,))[0]
 
 
 def can(*specs: str, gpu: Sequence[str] | str = (), driver: str = "") -> Mapping[str, Any]:
     """Return whether releases work together, schema `gpudoctor.can/1`; raises GpuStackError."""
-    return _ask("matrix", "can", *specs, *_on(gpu, driver))[0]
+    return _ask("matrix", "can", *_on(gpu, driver), names=specs)[0]
 
 
 def solve(*specs: str, gpu: Sequence[str] | str = (), driver: str = "") -> Mapping[str, Any]:
     """Return a set of releases that works, schema `gpudoctor.solve/1`; raises GpuStackError."""
-    return _ask("matrix", "solve", *specs, *_on(gpu, driver))[0]
+    return _ask("matrix", "solve", *_on(gpu, driver), names=specs)[0]
 
 
 def require(
@@ -114,8 +116,14 @@ def require(
     """Raise GpuStackError, with the fix, where this program cannot use the GPU as it needs to.
 
     `gpu_memory` is of each card, "16GiB" or ">=24"; `driver`, `cudnn` and packages (torch=">=2.6") are PEP 440 ranges.
-    `cuda=False` only checks the files. Returns the report.
+    `cuda=False` only checks the files. Returns the report. `policy` is a file that holds all of it instead.
     """
+    wanted = {"gpu_memory": gpu_memory, "driver": driver, "cudnn": cudnn, **packages}
+    for name, value in wanted.items():
+        if not isinstance(value, str) or not (value or name not in packages) or not re.fullmatch(_NAME, name):
+            raise GpuStackError(f'require({name}={value!r}): a range in quotes is wanted, such as torch=">=2.6"')
+    if policy and any(wanted.values()):
+        raise GpuStackError("require(policy=...) takes no other ranges: write them into that file")
     lines = [f"gpu_memory = {_quoted(_memory(gpu_memory))}"] if gpu_memory else []
     lines += [f"{name} = {_quoted(value)}" for name, value in (("driver", driver), ("cudnn", cudnn)) if value]
     frameworks = [f"{_quoted(name.replace('_', '-'))} = {_quoted(value)}" for name, value in packages.items()]
@@ -127,12 +135,20 @@ def require(
             policy = os.path.join(folder, "required.toml")
             with open(policy, "w", encoding="utf-8") as file:
                 file.write(text)
-            report = check(expect_gpu=cuda, policy=policy)
-    else:
+            return _met(cuda, policy, re.compile(rf"{re.escape(policy)}(:\d+)?"))
+    return _met(cuda, policy)
+
+
+def _met(cuda: bool, policy: str, gone: re.Pattern[str] | None = None) -> Report:
+    """Check by a policy; one that is `gone` when its error is read is named by the call that made it."""
+    try:
         report = check(expect_gpu=cuda, policy=policy)
-    if report.exit_status == 1:
-        raise GpuStackError(f"The GPU stack does not do for this program:\n{report}\nAll of it: gpudoctor check")
-    return report
+        why = f"The GPU stack does not do for this program:\n{report}\nAll of it: gpudoctor check"
+        if report.exit_status != 1:
+            return report
+    except GpuStackError as error:
+        why = str(error)
+    raise GpuStackError(gone.sub("require()", why) if gone else why)
 
 
 def _memory(text: str) -> str:
@@ -151,7 +167,7 @@ def _quoted(text: str) -> str:
 
 
 def _on(gpu: Sequence[str] | str, driver: str) -> list[str]:
-    names = [gpu] if isinstance(gpu, str) else list(gpu)
+    names = [gpu] if isinstance(gpu, str) else list(gpu or ())
     return [*(word for one in names for word in ("--gpu", one)), *(["--driver", driver] if driver else [])]
 
 
@@ -161,15 +177,19 @@ def _finding(raw: Mapping[str, Any]) -> Finding:
     return Finding(**known, commands=tuple(remedies[0]["commands"]))
 
 
-def _ask(*words: str, given: str | None = None) -> tuple[dict[str, Any], int]:
-    """The JSON of a command, and its exit status; raises GpuStackError."""
+def _ask(*words: str, names: Sequence[str] = (), given: str | None = None) -> tuple[dict[str, Any], int]:
+    """The JSON of a command, and its exit status; no name is taken for an option. Raises GpuStackError."""
     import json
     import subprocess
 
     place = os.path.dirname(HERE) if _IS_PACKAGE else HERE
     start = f"import sys; sys.path.insert(0, {place!r}); import gpudoctor; gpudoctor.main()"
-    argv = [sys.executable, "-I", "-c", start, *words, "--format", "json"]
-    done = subprocess.run(argv, input=given, capture_output=True, text=True, encoding="utf-8", check=False)
+    argv = [sys.executable, "-I", "-c", start, *words, "--format", "json", *(["--", *names] if names else [])]
+    try:
+        text = None if given is None else given.encode("utf-8", "replace").decode()
+        done = subprocess.run(argv, input=text, capture_output=True, text=True, encoding="utf-8", check=False)
+    except (TypeError, ValueError, AttributeError) as error:  # no text, or one that no command line can hold
+        raise GpuStackError(f"gpudoctor takes texts only: {error}") from None
     try:
         raw: dict[str, Any] = json.loads(done.stdout)
     except ValueError:

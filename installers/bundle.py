@@ -71,7 +71,10 @@ def fill(plan: Plan, directory: str, means: ExecutionOptions, *, here: bool) -> 
         names = sorted(one for one in os.listdir(directory) if _is_of_bundle(one, directory))
         paths = [os.path.join(directory, one) for one in names]
         found = tuple(Bundled(os.path.basename(one), os.path.getsize(one), sha256_of(one)) for one in paths)
-        with open(os.path.join(directory, SUMS), "w", encoding="utf-8", newline="\n") as file:
+        sums = os.path.join(directory, SUMS)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(sums)  # it may be a link to a file of somebody's
+        with open(sums, "x", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{one.sha256}  {one.name}\n" for one in found)
     return found
 
@@ -136,7 +139,9 @@ def _without_index(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_of_bundle(name: str, directory: str) -> bool:
-    return name != SUMS and not name.endswith(".part") and os.path.isfile(os.path.join(directory, name))
+    """Not a name that a line of SUMS cannot hold."""
+    is_file = name.isprintable() and os.path.isfile(os.path.join(directory, name))
+    return is_file and name != SUMS and not name.endswith(".part")
 
 
 def _has_wheels(directory: str) -> bool:

@@ -80,7 +80,7 @@ class _Part:
         self._download = download
         self._limits = limits
         self._came_bytes, self._until = 0, time.monotonic() + limits.slow_s
-        self._file = open(path, "ab+")  # noqa: SIM115 - closed by `close`
+        self._file = open(path, "ab+", opener=_not_by_a_link)  # noqa: SIM115 - closed by `close`
         self.restart(keep=True)
 
     def restart(self, *, keep: bool = False) -> None:
@@ -117,6 +117,11 @@ class _Part:
     def close(self) -> None:
         """Close the file; what arrived stays."""
         self._file.close()
+
+
+def _not_by_a_link(path: str, flags: int) -> int:
+    """A directory that others may write into can hold a link to a file of the user's under that name."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def fetch(download: Download, to: str, report: Report = silent, limits: Limits = PATIENT) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,3 +70,55 @@ def test_nothing_of_ours_comes_into_the_program(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_no_name_is_taken_for_an_option(tmp_path: Path) -> None:
+    """A name may come from a file of somebody's: it writes nothing, and no help is printed in place of an answer."""
+    mine = tmp_path / "mine"
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: gpudoctor.solve("torch", "-o", str(mine)),
+        lambda: gpudoctor.can("--help"),
+        lambda: gpudoctor.which(f"--output={mine}"),
+        lambda: gpudoctor.can("torch==2.9.1", gpu=f"--output={mine}"),
+    )
+    for call in calls:
+        with pytest.raises(GpuStackError, match="gpudoctor: "):
+            call()
+    assert not mine.exists()
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        {"torch": 2.6},
+        {"torch": None},
+        {"torch": ""},
+        {"gpu_memory": 16},
+        {"driver": 580},
+        {"to\nrch": ">=2"},
+        {'torch"\n[[exception]]\ncode = "x': ">=2"},
+        {"policy": "/etc/gpu.toml", "torch": ">=2"},
+    ],
+)
+def test_what_is_no_range(ranges: dict[str, Any]) -> None:
+    with pytest.raises(GpuStackError, match=r"^require\("):
+        gpudoctor.require(cuda=False, **ranges)
+
+
+def test_what_no_command_line_can_hold() -> None:
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: gpudoctor.check(python="a\0b"),
+        lambda: gpudoctor.can("torch==2.9.1", gpu="RTX 4090", driver=580),  # type: ignore[arg-type]
+        lambda: gpudoctor.explain(b"bytes"),  # type: ignore[arg-type]
+    )
+    for call in calls:
+        with pytest.raises(GpuStackError):
+            call()
+    assert gpudoctor.explain("libcudnn.so.8: cannot open shared object file \udc80")["causes"]
+
+
+@pytest.mark.parametrize("ranges", [{"torch": ">=99"}, {"driver": "lots"}])
+def test_no_file_is_named_that_is_gone(ranges: dict[str, Any]) -> None:
+    with pytest.raises(GpuStackError, match=r"require\(\)") as refused:
+        gpudoctor.require(cuda=False, **ranges)
+    assert "required.toml" not in str(refused.value)

@@ -35,14 +35,22 @@ _DATES = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "
 
 
 def moment(text: str, option: str, now_s: float) -> float:
-    """Return the seconds since the epoch of "3 days", "2 hours ago", "2026-11-20 06:50" (local); raises BadDuration."""
+    """Return the seconds since the epoch of "3 days", "2 hours ago", "2026-11-20 06:50"; raises BadDuration.
+
+    A time is local, or of the zone that ends it: "2026-11-20T06:50Z", "2026-11-20 06:50+02:00".
+    """
     text = text.strip()
     ago = _AGO.fullmatch(text.casefold())
     if ago:
         return now_s - int(ago[1]) * _AGO_S[ago[2]]
+    from contextlib import suppress  # late, as what follows: few commands take a time
+    from datetime import datetime
+
     for form in _DATES:
         try:
             return time.mktime(time.strptime(text, form))
         except (ValueError, OverflowError):
-            continue
+            pass
+        with suppress(ValueError, OverflowError):
+            return datetime.strptime(text, f"{form}%z").timestamp()
     raise BadDuration(f'{option} {text!r}: a time such as "3 days", "2 hours" or 2026-11-20')

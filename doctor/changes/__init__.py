@@ -78,24 +78,28 @@ def latest_for(history: History, code: str) -> str:
 
 
 def minute(at_s: float) -> str:
-    """Return a time as people read it, "24 Apr 06:50"."""
-    return time.strftime("%d %b %H:%M", time.localtime(at_s))
+    """Return a time as people read it, "24 Apr 06:50"; of another year "24 Apr 2024"."""
+    at = time.localtime(at_s)
+    return time.strftime("%d %b %H:%M" if at.tm_year == time.localtime().tm_year else "%d %b %Y", at)
 
 
 def _groups(changes: Iterable[Change], bad: list[Answer], matrix: Matrix) -> Iterator[Group]:
-    open_groups: dict[tuple[str, str, str, str], Group] = {}
+    open_groups: dict[tuple[str, str, str, str], tuple[list[Change], set[str]]] = {}
     for change in changes:
         part = part_of(change, matrix)
         if not part:
             continue
-        codes = tuple(sorted({one.code for one in bad if bears_on(change, part, one)}))
+        codes = {one.code for one in bad if bears_on(change, part, one)}
         key = (part, change.what, change.by, change.where)
-        group = open_groups.get(key)
-        if group and change.at_s - group.changes[-1].at_s < _TOGETHER_S:
-            both = tuple(sorted({*group.bears_on, *codes}))
-            open_groups[key] = Group(part, (*group.changes, change), both)
-            continue
-        if group:
-            yield group
-        open_groups[key] = Group(part, (change,), codes)
-    yield from open_groups.values()
+        together, bearing = open_groups.get(key, ([], set()))
+        if together and change.at_s - together[-1].at_s >= _TOGETHER_S:
+            yield _group(part, together, bearing)
+            together, bearing = [], set()
+        together.append(change)
+        open_groups[key] = together, bearing | codes
+    for (part, *_), (together, bearing) in open_groups.items():
+        yield _group(part, together, bearing)
+
+
+def _group(part: str, changes: list[Change], codes: set[str]) -> Group:
+    return Group(part, tuple(changes), tuple(sorted(codes)))

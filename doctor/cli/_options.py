@@ -19,6 +19,14 @@ Text = Optional[str]  # noqa: UP045
 REPORT = "Report"
 
 
+def said(context: typer.Context, parameter: typer.CallbackParam, value: str) -> str:
+    """Return what was typed; an empty text is a variable that was not set, not a question about any machine."""
+    source = context.get_parameter_source(str(parameter.name))
+    if not value and source is not None and source.name == "COMMANDLINE":
+        raise typer.BadParameter("is empty")
+    return value
+
+
 R = TypeVar("R", bound=Tuple[Any, ...])  # noqa: UP006
 
 Pythons = Annotated[Texts, typer.Option("--python", metavar="EXE", help="Interpreter or environment; repeatable.")]

@@ -179,8 +179,8 @@ def _not_read(host: Host, distributions: tuple[Distribution, ...], frameworks: t
 
 
 def _unmet(host: Host, found: tuple[Distribution, ...], frameworks: tuple[Framework, ...]) -> Fact[tuple[Unmet, ...]]:
-    """What the frameworks among them require, beside a GPU stack, and is not installed."""
-    names = {one.name for one in found}
+    """What the frameworks among them require, beside a GPU stack, and is not installed, or too old."""
+    names = {one.name: one.version for one in found if not one.hidden_by}
     paths = {one.package: one.path for one in frameworks}
     asking = (one for one in found if one.kind == "wheel" and one.name in paths and not one.hidden_by)
     try:

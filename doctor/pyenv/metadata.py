@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from compat.base.record import NamedTuple
+from compat.build import release_key
 from compat.traits import is_known
 from doctor.host import Host, HostError, Unreadable
 from doctor.host.files import lines_of
@@ -74,8 +75,10 @@ def requires(host: Host, distribution: Distribution) -> Fact[tuple[str, ...]]:
     return Seen(tuple(dict.fromkeys(found)), Place(path))
 
 
-def unmet_of(host: Host, distribution: Distribution, names: Collection[str]) -> Iterator[Unmet]:
-    """Yield the requirements of a distribution that none of these names meets; those on a GPU stack aside.
+def unmet_of(host: Host, distribution: Distribution, there: Mapping[str, str]) -> Iterator[Unmet]:
+    """Yield the requirements of a distribution that none of these releases by name meets; those on a GPU stack aside.
+
+    A release that is newer than asked for mostly works, and NumPy's ABI has rows of its own: neither is told.
 
     A marker that cannot be evaluated leaves a requirement out. Raises HostError.
     """
@@ -86,10 +89,15 @@ def unmet_of(host: Host, distribution: Distribution, names: Collection[str]) -> 
         requirement, _, marker = line.partition(";")
         found = re.match(r"\s*([\w.-]+)(?:\[[^\]]*\])?\s*([^@]*)$", tidy(requirement))
         name = normal(found[1]) if found else ""
-        if not found or name in names or matters(requirement):
+        if not found or matters(requirement) or (name in there and not _is_too_old(name, found[2], there[name])):
             continue
         if not marker.strip() or (known and "extra" not in marker and _holds(host, marker, marks)):
-            yield Unmet(distribution.name, name, found[2], Place(path))
+            yield Unmet(distribution.name, name, found[2], Place(path), there=there.get(name, ""))
+
+
+def _is_too_old(name: str, specifier: str, version: str) -> bool:
+    lowest = [release_key(one) for one in specifier.split(",") if one.strip().startswith((">=", "~="))]
+    return name != "numpy" and version[:1].isdigit() and any(release_key(version) < one for one in lowest)
 
 
 def required_wheels(host: Host, distribution: Distribution) -> Iterator[str]:

@@ -190,10 +190,13 @@ def _unmet(framework: Framework, facts: Facts, matrix: Matrix) -> Iterator[Breac
     need: Need = ChangePackages(spelled, python)
     if len(unmet) == 1 and limits[unmet[0].name]:  # more than its metadata says: NumPy's ABI
         need = InstallPackage(unmet[0].name, limits[unmet[0].name], python)
-    for one in (one for one in unmet if one.imported_at):
+    for one in (one for one in unmet if one.there):
+        text = f"{framework.label} needs {one.wanted}; {one.there} is installed: importing it may fail"
+        yield Breach(text, Evidence.at(one.source, one.wanted), Severity.WARNING, need)
+    for one in (one for one in unmet if one.imported_at and not one.there):
         fails = f"{framework.label} cannot be imported: {one.wanted} is not installed"
         yield Breach(fails, Evidence.at(one.imported_at or one.source, one.wanted), Severity.ERROR, need)
-    if others := [one for one in unmet if not one.imported_at]:
+    if others := [one for one in unmet if not (one.imported_at or one.there)]:
         names = ", ".join(one.wanted for one in others)
         which = "which is not installed" if len(others) == 1 else "which are not installed"
         text = f"{framework.label} needs {names}, {which}: importing it may fail"

@@ -32,7 +32,15 @@ from doctor.rules.shared.builds import (
     platform_of,
     preload,
 )
-from doctor.rules.shared.cuda_libraries import names_of, own_extra, predicted, wheels_for
+from doctor.rules.shared.cuda_libraries import (
+    known_cuda,
+    names_of,
+    of_own_cuda,
+    own_extra,
+    predicted,
+    requirement_for,
+    wheels_for,
+)
 from doctor.rules.shared.dlls import astray, if_known, nowhere
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
@@ -222,13 +230,16 @@ def _in_order(
 
     So it does where another package asked for the framework: nobody chose its release, and the newest comes first;
     where the same release has a build of another name for the CUDA that is here: cupy-cuda12x for cupy-cuda11x; and
-    where that build is a newer release, before wheels of an older CUDA that no process finds by itself.
+    where that build is a newer release, before wheels of an older CUDA. Wheels that its process finds by itself come
+    before both: another package may ask for this name, and the CUDA that is here may be a part of one.
     """
     fitting = tuple(_need_of(row, framework, facts) for row in rows)
     replaces = any(isinstance(one, ChangePackages) and one.remove == (framework.package,) for one in fitting[:1])
     newer = any(release_key(row.versions) > release_key(framework.version) for row in rows[:1])
     beside = _is_beside(framework, environment_of(framework, facts))
-    newer = newer and isinstance(own[0], ChangePackages) and not (finds_wheels(framework) or preload(framework))
+    by_wheels = isinstance(own[0], ChangePackages)
+    newer = newer and by_wheels and not (finds_wheels(framework) or preload(framework))
+    replaces = replaces and not (by_wheels and finds_wheels(framework))
     first = _is_asked_by_others(framework) or replaces or beside or newer
     return (*fitting, *own) if first else (*own, *fitting)
 
@@ -257,9 +268,25 @@ def _needs(framework: Framework, row: FrameworkRow, facts: Facts, matrix: Matrix
         python = environment_of(framework, facts).interpreter
         return InstallPackage(framework.package, f"=={framework.version}", python), toolkit
     lost = tuple(one for one in _asked(framework, facts) if one.missing and isinstance(one.intended, Unseen))
+    lost = of_own_cuda(lost, framework, facts, matrix)
     if not lost or (_wheels(environment_of(framework, facts)) and not _is_asked_by_others(framework)):
         return (toolkit,)
-    return (*(own_extra(framework, facts, matrix) or wheels_for(lost, framework, facts, matrix)), toolkit)
+    wheels = own_extra(framework, facts, matrix) or wheels_for(lost, framework, facts, matrix)
+    return (*_with_headers(wheels, framework, facts, matrix), toolkit)
+
+
+def _with_headers(needs: tuple[Need, ...], framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ...]:
+    """The wheel with CUDA's headers along with the others, where code is compiled with those that wheels bring.
+
+    Source: cupy_cuda12x-14.2.0: METADATA (its extra ctk has cudart), cupy/_core/include/cupy/float16.cuh.
+    """
+    cuda = known_cuda(framework, facts, matrix)
+    first = next(iter(needs), None)
+    if not (isinstance(first, ChangePackages) and cuda and finds_wheels(framework)):
+        return needs
+    headers = requirement_for(f"libcudart.so.{cuda.major}", framework, facts, matrix)
+    more = (headers,) if headers and traits_of(framework.package).compiles and headers not in first.install else ()
+    return (first._replace(install=(*first.install, *more)), *needs[1:])
 
 
 RULE = Rule(FRAMEWORKS, check)

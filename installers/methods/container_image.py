@@ -81,7 +81,15 @@ def _toolkit(target: Target, matrix: Matrix) -> tuple[Step, ...]:
     if manager not in _REPOSITORIES:
         return (ByHand(f"install the NVIDIA Container Toolkit: {matrix.page('container-toolkit').url}"),)
     package = install(target, _PACKAGE, why="it passes GPUs to containers")
-    return (*_REPOSITORIES[manager](matrix), *refresh(target), package)
+    return (*_tools(target, manager), *_REPOSITORIES[manager](matrix), *refresh(target), package)
+
+
+def _tools(target: Target, manager: str) -> tuple[Step, ...]:
+    """What fetches the key: a new Debian or Ubuntu has no curl."""
+    if manager != "apt":
+        return ()
+    curl = install(target, "ca-certificates", "curl", why="install curl")
+    return (*refresh(target), curl._replace(inverse=Inverse(left="curl stays: other programs need it")))
 
 
 def _apt(matrix: Matrix) -> tuple[Step, ...]:

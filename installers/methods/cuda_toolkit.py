@@ -30,7 +30,8 @@ def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
         steps: tuple[Step, ...] = (*add_repository(target, matrix), install(target, name, why=wanted))
     elif manager_of(target) == "pacman":
         if need.versions.startswith("=="):
-            raise NoSuchToolkit(f"Arch has packages only for the newest CUDA, not {wanted_version(need.versions)}")
+            what = f"Arch has packages only for the newest CUDA, not {wanted_version(need.versions)}"
+            raise NoSuchToolkit(what, "packages")
         name, steps = "", (install(target, "cuda", why=wanted),)
     else:
         text = f"download and install the {wanted} from {matrix.page('cuda-archive').url}"

@@ -140,7 +140,7 @@ def _bash(step: CopyTree, target: Target) -> Lines:
         source, into = (f"{one}/{below}".rstrip("/") for one in (step.source, step.into))
         what = f"-R -P {quote(source)}/." if last == "**" else f"-P {quoted_glob(f'{source}/{last}')}"
         found += [f"mkdir -p {quote(into)}"] if step.is_new else []
-        found += [f"cp {what} {quote(into)}/"]
+        found += [f"cp --remove-destination {what} {quote(into)}/"]  # not through a link to a file elsewhere
     return tuple(f"{sudo(target, needs_root=step.needs_root)}{line}" for line in found)
 
 
@@ -233,9 +233,8 @@ def _own_files(step: CopyTree) -> bool:
 
 
 def _name_before(step: CopyTree) -> str:
-    """A name of this directory alone: Windows has bin/x64 and lib/x64 beside each other."""
-    last = step.into.replace(chr(92), "/").rstrip("/").split("/")[-3:]
-    return re.sub(r"[^A-Za-z0-9._]+", "-", "-".join(("before", *filter(None, last))))
+    """A name of this directory alone, by its whole path: another one may end alike."""
+    return re.sub(r"[^A-Za-z0-9._]+", "-", f"before-{step.into}").rstrip("-")
 
 
 def _found(step: CopyTree) -> str:

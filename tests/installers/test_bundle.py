@@ -146,3 +146,33 @@ def test_on_the_command_line(style: str, tmp_path: Path, capsys: pytest.CaptureF
     else:
         assert "cudnn-linux-x86_64-9.10.2.21_cuda12-archive.tar.xz" in said
         assert "--bundle DIR" in said
+
+
+def test_a_link_in_the_directory_leads_to_no_other_file(tmp_path: Path) -> None:
+    """Another user may have put it there; and a name of two lines would spoil the sums."""
+    mine, bundle = tmp_path / "mine", tmp_path / "b"
+    mine.write_text("precious")
+    bundle.mkdir()
+    (bundle / SUMS).symlink_to(mine)
+    (bundle / "a\nb.whl").write_text("x")
+    with serving(CONTENT, "") as server:
+        plan = Plan("x", (archive(server.url),))
+        (bundle / "cudnn.tgz.part").symlink_to(mine)
+        with pytest.raises(InstallError):
+            fill(plan, str(bundle), MEANS, here=False)
+        (bundle / "cudnn.tgz.part").unlink()
+        fill(plan, str(bundle), MEANS, here=False)
+    assert mine.read_text() == "precious"
+    assert (bundle / SUMS).read_text() == f"{SHA256}  cudnn.tgz\n"
+
+
+@pytest.mark.parametrize("option", ["--bundle", "--download-only", "--mirror"])
+def test_a_variable_that_was_not_set_is_no_directory(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["install", "cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "linux", option, ""]) == 2
+    assert "is empty" in capsys.readouterr().err
+
+
+def test_a_directory_that_no_later_command_takes_is_refused_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    order = ["install", "cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "linux"]
+    assert execute([*order, "--download-only", "a\nb"]) == 2
+    assert "cannot be printed" in capsys.readouterr().err

@@ -76,8 +76,30 @@ def test_the_original_is_kept_once(tmp_path: Path) -> None:
 def test_two_directories_of_one_name_on_windows(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["install", "cudnn", "9.18.0", "--cuda-version", "12.8", "--os", "windows"]) == 0
     told = capsys.readouterr().out
-    assert "'before-v12.8-bin-x64'" in told
-    assert "'before-v12.8-lib-x64'" in told
+    assert "CUDA-v12.8-bin-x64'" in told
+    assert "CUDA-v12.8-lib-x64'" in told
+
+
+def test_two_directories_that_end_alike_are_kept_apart(tmp_path: Path) -> None:
+    """Each by its own backup, and a file behind a link is neither written nor lost."""
+    plans, before = [], {}
+    for name in ("one", "other"):
+        lib = tmp_path / name / "opt/cuda/lib64"
+        lib.mkdir(parents=True)
+        (tmp_path / name / "kept").write_text(name)
+        (lib / "libcudnn.so.9").symlink_to(tmp_path / name / "kept")
+        plans.append(Plan("x", (CopyTree("unpacked", str(lib), ("libcudnn*",), "libraries"),)))
+        before[name] = contents(tmp_path / name)
+    (tmp_path / "unpacked").mkdir()
+    (tmp_path / "unpacked/libcudnn.so.9").write_text("new")
+    for plan in plans:
+        pasted(kept_first(plan, ROOT), tmp_path)
+        pasted(step_lines(plan.steps[0], ROOT), tmp_path)
+    assert (tmp_path / "one/opt/cuda/lib64/libcudnn.so.9").read_text() == "new"
+    assert (tmp_path / "one/kept").read_text() == "one"
+    for plan in plans:
+        pasted(undone_by(plan, ROOT), tmp_path)
+    assert {name: contents(tmp_path / name) for name in before} == before
 
 
 @pytest.mark.parametrize("cut", [None, 0, 60])
@@ -117,7 +139,7 @@ def test_a_printed_plan_says_what_to_do_before_and_how_to_undo_it(capsys: pytest
     assert execute(["install", "cudnn", "7.6.5", "--cuda-version", "10.1", "--os", "linux"]) == 0
     told = capsys.readouterr().out
     assert told.index("First back up") < told.index(" 1. download") < told.index("To undo it by hand")
-    assert "tar -czPf before-local-cuda-lib64.tar.gz" in told
+    assert "tar -czPf before-usr-local-cuda-lib64.tar.gz" in told
     assert execute(["install", "cuda", "12.8", "--distribution", "ubuntu-24.04"]) == 0
     assert "sudo apt-get remove -y cuda-toolkit-12-8" in capsys.readouterr().out.partition("To undo it by hand")[2]
 
@@ -129,7 +151,7 @@ def test_brackets_of_a_directory_are_no_pattern(capsys: pytest.CaptureFixture[st
     told = capsys.readouterr().out
     assert "-Path 'D:\\a[1]" not in told.replace("-LiteralPath", "")
     found = "Get-ChildItem -LiteralPath 'D:\\a[1]\\v8.0\\bin' -Filter 'cudnn*.dll' | "
-    assert f"{found}Copy-Item -Force -Destination 'before-a-1-v8.0-bin.part'" in told
+    assert f"{found}Copy-Item -Force -Destination 'before-D-a-1-v8.0-bin.part'" in told
     assert f"{found}Remove-Item" in told.partition("To undo it by hand")[2]
 
 
@@ -138,12 +160,12 @@ def test_windows_says_first_who_may(capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(order) == 0
     told = capsys.readouterr().out
     assert told.index("started as administrator") < told.index(" 1. ")
-    assert "Copy-Item -Path 'before-CUDA-v8.0-bin" in told
+    assert "Copy-Item -Path 'before-C-Program-Files-NVIDIA-GPU-Computing-Toolkit-CUDA-v8.0-bin" in told
     undone = told.partition("To undo it by hand")[2]
     for folder in (
-        "CUDA-v8.0-bin",
-        "CUDA-v8.0-include",
-        "v8.0-lib-x64",
+        "C-Program-Files-NVIDIA-GPU-Computing-Toolkit-CUDA-v8.0-bin",
+        "C-Program-Files-NVIDIA-GPU-Computing-Toolkit-CUDA-v8.0-include",
+        "C-Program-Files-NVIDIA-GPU-Computing-Toolkit-CUDA-v8.0-lib-x64",
     ):  # where the copies are not, the undo ends before it removes anything
         there = undone.index(f"Get-Item -LiteralPath 'before-{folder}' | Out-Null")
         assert there < undone.index("Remove-Item", there) < undone.index(f"Copy-Item -Path 'before-{folder}")

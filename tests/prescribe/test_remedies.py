@@ -224,7 +224,7 @@ def test_an_archive_comes_in_the_place_of_another_cudnn(tmp_path: Path) -> None:
     assert "then install cuDNN 7.6.5.32 for CUDA 10.0 in /usr/local/cuda-10.0" in first["summary"]
     unpacked, moved, copied = (
         next(place for place, line in enumerate(first["commands"]) if text in line)
-        for text in ("tar -xf", "-name 'libcudnn*'", "cp -P unpacked/cuda/lib64/libcudnn*")
+        for text in ("tar -xf", "-name 'libcudnn*'", "cp --remove-destination -P unpacked/cuda/lib64/libcudnn*")
     )
     assert unpacked < moved < copied
     assert first["commands"][moved].endswith(" &&"), "after a download that failed nothing is moved"

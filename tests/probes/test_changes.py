@@ -236,6 +236,29 @@ def test_a_large_log_is_read_in_bounded_time(tmp_path: Path) -> None:
     assert time.process_time() - before_s < 2
 
 
+@pytest.mark.parametrize("piece", ["::", "a", "a-", "a:", "a ("])
+def test_an_endless_line_is_read_in_bounded_time(piece: str, tmp_path: Path) -> None:
+    line = piece * (64_000 // len(piece))
+    files = {
+        "var/log/apt/history.log": f"Start-Date: 2021-04-24  06:50:54\nInstall: {line}\n",
+        "var/log/pacman.log": f"[2024-05-01T10:00:05+0000] [ALPM] installed {line}\n",
+        "var/log/dnf.rpm.log": f"2024-05-01T10:00:02+0000 SUBDEBUG Installed: {line}\n",
+        "var/log/dpkg.log": f"2021-04-24 06:50:59 upgrade {line}\n",
+        "opt/c/conda-meta/history": f"==> 2024-05-01 10:00:00 <==\n+{line}\n",
+    }
+    environment = an_environment()._replace(kind="conda", prefix="/opt/c")
+    before_s = time.process_time()
+    records(offline(tmp_path, files), (environment,))
+    assert time.process_time() - before_s < 2
+
+
+def test_the_same_release_in_two_environments(tmp_path: Path) -> None:
+    text = "==> 2024-05-01 10:00:00 <==\n+conda-forge/linux-64::pytorch-2.9.1-py312_0\n"
+    host = offline(tmp_path, {f"opt/{name}/conda-meta/history": text for name in "ab"})
+    both = [an_environment()._replace(kind="conda", prefix=f"/opt/{name}") for name in "ab"]
+    assert told(host, *both) == [("installed", "pytorch", "", "2.9.1", "")] * 2
+
+
 @pytest.mark.parametrize("text", ["", "yesterday", "2021-13-01 00:00:00", "0"])
 def test_what_is_no_time(text: str) -> None:
     assert local_time(text) is None

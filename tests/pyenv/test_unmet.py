@@ -41,7 +41,7 @@ def test_requirements(tmp_path: Path, python: str, there: tuple[str, ...], unmet
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text(METADATA, encoding="utf-8")
     torch = Distribution("torch", "2.9.1", site, f"{site}/torch-2.9.1.dist-info", "wheel", "")
-    assert [one.wanted for one in unmet_of(RootHost(str(tmp_path)), torch, there)] == unmet
+    assert [one.wanted for one in unmet_of(RootHost(str(tmp_path)), torch, dict.fromkeys(there, ""))] == unmet
 
 
 def test_a_marker_that_cannot_be_told_accuses_nothing(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_marker_that_cannot_be_told_accuses_nothing(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text('Requires-Dist: setuptools; python_version >= "3.12"\n', encoding="utf-8")
     torch = Distribution("torch", "2.9.1", "/site", "/site/torch-2.9.1.dist-info", "wheel", "")
-    assert not list(unmet_of(RootHost(str(tmp_path)), torch, ()))
+    assert not list(unmet_of(RootHost(str(tmp_path)), torch, {}))
 
 
 def test_wheels_that_any_distribution_requires(tmp_path: Path) -> None:
@@ -80,3 +80,19 @@ def test_what_an_import_imports_at_once(tmp_path: Path, source: str, line: int) 
     (tmp_path / "torch/__init__.py").write_text(source, encoding="utf-8")
     found = environment._imported_at(RootHost(str(tmp_path)), "/torch", "typing-extensions")
     assert (found.line if found else 0) == line
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [("4.9.0", ["typing-extensions>=4.10.0"]), ("4.10.0", []), ("99", []), ("unknown", []), ("4.10.0rc1", [])],
+)
+def test_what_is_older_than_asked_for(version: str, told: list[str], tmp_path: Path) -> None:
+    site = "/venv/lib/python3.11/site-packages"
+    folder = tmp_path / site[1:] / "torch-2.9.1.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(METADATA, encoding="utf-8")
+    torch = Distribution("torch", "2.9.1", site, f"{site}/torch-2.9.1.dist-info", "wheel", "")
+    there = {"filelock": "1", "sympy": "1.13.3", "jinja2": "3.1", "typing-extensions": version}
+    found = list(unmet_of(RootHost(str(tmp_path)), torch, there))
+    assert [one.wanted for one in found] == told
+    assert all(one.there == version for one in found)

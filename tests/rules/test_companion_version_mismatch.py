@@ -306,3 +306,12 @@ def test_what_no_metadata_asks_for(there: tuple[str, ...], is_bad: bool) -> None
     if is_bad:
         assert "needs setuptools, which is not installed" in found.why
         assert found.needs == (InstallPackage("setuptools", interpreter=PYTHON),)
+
+
+def test_a_requirement_that_is_too_old() -> None:
+    """TensorFlow 2.21 beside the protobuf of an older program: its own files ask for a newer one."""
+    unmet = seen((Unmet("torch", "protobuf", ">=6.31.1,<8", Place("/site/METADATA"), there="4.25.8"),))
+    found = answer(CODE, machine(environments=seen((environment(framework())._replace(unmet=unmet),))))
+    assert (found.kind, found.severity) == (Status.BAD, Severity.WARNING)
+    assert "needs protobuf>=6.31.1,<8; 4.25.8 is installed: importing it may fail" in found.why
+    assert found.needs == (ChangePackages(("protobuf>=6.31.1,<8",), PYTHON),)

@@ -222,6 +222,17 @@ def test_the_same_release_has_a_build_of_another_name_for_the_cuda_that_is_here(
     assert f"{first.replace('==', ' ')} works with the installed CUDA" in found.why
 
 
+def test_wheels_that_it_finds_by_itself_come_before_its_sister() -> None:
+    """The CUDA 13 that is here may be a part of one, and another package may ask for cupy-cuda12x."""
+    names = ("libcublas.so.13", "libcublas.so.12", "libcurand.so.11", "libcurand.so.10")  # cuda.pathfinder tries all
+    told = tuple(lost(prediction(asker="cupy-cuda12x", soname=one)) for one in names)
+    loading = loader(predictions=seen(told))
+    facts = with_framework(built("cupy-cuda12x", "14.2.0"), toolkit=toolkits(toolkit("13.0.2")), loader=loading)
+    wheels, *others = answer(CODE, facts).needs
+    assert wheels == ChangePackages(("nvidia-cublas-cu12", "nvidia-curand-cu12", "nvidia-cuda-runtime-cu12"), PYTHON)
+    assert ChangePackages(("cupy-cuda13x==14.2.0",), PYTHON, ("cupy-cuda12x",)) in others
+
+
 def test_beside_the_wheels_of_torch_no_extra_brings_them_again() -> None:
     """onnxruntime-gpu 1.27.0 has an extra that no index can serve."""
     there = (built("onnxruntime-gpu", "1.24.1"), framework("torch", "2.14.0+cu130", cuda=seen(CudaVersion(13, 0))))

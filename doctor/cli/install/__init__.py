@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doctor.cli import _completion
+from doctor.cli import _completion, _options
 from doctor.cli._options import REPORT
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ Mirror = Annotated[
     str,
     typer.Option(
         "--mirror",
+        callback=_options.said,
         metavar="URL",
         help="Download from this address, under NVIDIA's paths; checksums stay the same.",
         rich_help_panel=_FILES,
@@ -48,6 +49,7 @@ Source = Annotated[
     str,
     typer.Option(
         "--bundle",
+        callback=_options.said,
         metavar="DIR",
         help="Use the files in this directory; checksums stay the same.",
         rich_help_panel=_FILES,
@@ -57,6 +59,7 @@ DownloadOnly = Annotated[
     str,
     typer.Option(
         "--download-only",
+        callback=_options.said,
         metavar="DIR",
         help="Only fetch the files into this directory, for --bundle on a machine without a network.",
         rich_help_panel=_FILES,

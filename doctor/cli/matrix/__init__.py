@@ -6,7 +6,7 @@ from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates th
 
 import typer
 
-from doctor.cli import _completion
+from doctor.cli import _completion, _options
 
 MACHINE = "Machine"  # the group of the options that describe one
 Gpus = Annotated[
@@ -19,30 +19,23 @@ Gpus = Annotated[
         rich_help_panel=MACHINE,
     ),
 ]
-
-
-def _said(context: typer.Context, parameter: typer.CallbackParam, value: str) -> str:
-    """Return what was typed; an empty text is a variable that was not set, not a question about any machine."""
-    source = context.get_parameter_source(str(parameter.name))
-    if not value and source is not None and source.name == "COMMANDLINE":
-        raise typer.BadParameter("is empty")
-    return value
-
-
 Driver = Annotated[
     str,
     typer.Option(
-        callback=_said, metavar="RELEASE", help="Driver release 570.86.15, or branch 570.", rich_help_panel=MACHINE
+        callback=_options.said,
+        metavar="RELEASE",
+        help="Driver release 570.86.15, or branch 570.",
+        rich_help_panel=MACHINE,
     ),
 ]
 Python = Annotated[
-    str, typer.Option(callback=_said, metavar="VERSION", help="Python version: 3.12.", rich_help_panel=MACHINE)
+    str, typer.Option(callback=_options.said, metavar="VERSION", help="Python version: 3.12.", rich_help_panel=MACHINE)
 ]
 System = Annotated[
     str,
     typer.Option(
         "--os",
-        callback=_said,
+        callback=_options.said,
         metavar="NAME",
         help="linux, windows, wsl or macos (default: this system).",
         rich_help_panel=MACHINE,
@@ -52,7 +45,7 @@ System = Annotated[
 Arch = Annotated[
     str,
     typer.Option(
-        callback=_said,
+        callback=_options.said,
         metavar="NAME",
         help="x86_64, sbsa (ARM servers), jetson, ppc64le (default: the architecture this GPU is used with).",
         rich_help_panel=MACHINE,
@@ -61,6 +54,8 @@ Arch = Annotated[
 ]
 Glibc = Annotated[
     str,
-    typer.Option(callback=_said, metavar="VERSION", help="Version of the C library: 2.31.", rich_help_panel=MACHINE),
+    typer.Option(
+        callback=_options.said, metavar="VERSION", help="Version of the C library: 2.31.", rich_help_panel=MACHINE
+    ),
 ]
 Sources = Annotated[bool, typer.Option("--sources", help="Print the rows behind the answer and their sources.")]

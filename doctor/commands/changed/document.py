@@ -60,7 +60,7 @@ def _show(page: Page, group: Group) -> None:
     first = group.changes[0]
     where = f" in {first.where}" if first.where else ""
     by = f" ({first.by})" if first.by else ""
-    page.paragraph(f"  {minute(first.at_s)}  {group.what}{where}{by}", hang=16)
+    page.paragraph(f"  {minute(first.at_s):12}  {group.what}{where}{by}", hang=16)
     if group.bears_on:
         arrow = page.symbol("→", "->")
         page.paragraph(f"{'':16}{arrow} may explain {', '.join(group.bears_on)}", colour="yellow", hang=16)

@@ -6,7 +6,7 @@ import os
 import shlex
 
 from compat.matrix import Matrix
-from doctor.commands.install.install import InstallOrder, prepare
+from doctor.commands.install.install import BadOrder, InstallOrder, prepare
 from doctor.output.document import TextStyle
 from doctor.output.formats.json import encoded
 from doctor.output.page import Page
@@ -24,6 +24,8 @@ def download(asked: InstallOrder, directory: str, report: Report, view: TextStyl
 
     Raises what `prepare` and `fill` raise.
     """
+    if not directory.isprintable():
+        raise BadOrder(f"--download-only {directory!r} contains characters that cannot be printed")
     prepared = prepare(asked, Matrix.of_user())
     directory = os.path.abspath(os.path.expanduser(directory))
     files = fill(prepared.plan, directory, ExecutionOptions(report=report), here=prepared.facts is not None)

@@ -56,13 +56,14 @@ class HalfInstalled(NamedTuple):
 
 
 class Unmet(NamedTuple):
-    """A requirement of a framework that is not installed, of those that are no part of a GPU stack."""
+    """A requirement of a framework that is not installed, or too old, of those that are no part of a GPU stack."""
 
     distribution: str  # whose requirement it is, "torch"
     name: str  # "typing-extensions"
     specifier: str  # ">=4.10.0"; "" for any
     source: Place  # the METADATA file
     imported_at: Place | None = None  # where importing the framework imports it at once; None where that is not known
+    there: str = ""  # the release that is installed, older than any that is asked for; "" where none is
 
     @property
     def wanted(self) -> str:

@@ -73,9 +73,9 @@ def records(host: Host, environments: tuple[Environment, ...]) -> Records:
 
 def _once(changes: list[Change]) -> Iterator[Change]:
     """Each change once, by the record that knows who did it."""
-    kept: dict[tuple[str, str, str], Change] = {}
+    kept: dict[tuple[str, str, str, str], Change] = {}
     for one in sorted(changes, key=lambda one: (one.at_s, not one.by)):
-        key = (one.what, one.name, one.new or one.old)
+        key = (one.what, one.name, one.new or one.old, one.where)
         before = kept.get(key)
         if before is not None and one.at_s - before.at_s < _SAME_S and not (one.by and before.by):
             continue

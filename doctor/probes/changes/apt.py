@@ -22,7 +22,7 @@ _KINDS = {
     "Remove": "removed",
     "Purge": "removed",
 }
-_PACKAGE = re.compile(r"([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9]+)? \(([^(),]*)(?:, ([^()]*))?\)")
+_PACKAGE = re.compile(r"(?<![a-z0-9+.:-])([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9]+)? \(([^(),]*)(?:, ([^()]*))?\)")
 
 
 def _read(host: Host, _environments: tuple[Environment, ...]) -> Iterator[Change]:

@@ -12,7 +12,7 @@ from doctor.host import Host
 from doctor.model.facts.environment import Environment
 from doctor.probes.changes import Change, Source, local_time, log_lines
 
-_PACKAGE = re.compile(r"([+-])(?:\S+::)?(\S+)-([^\s-]+)-[^\s-]+$")
+_PACKAGE = re.compile(r"(\S+)-([^\s-]+)-[^\s-]+")
 
 
 def _read(host: Host, environments: tuple[Environment, ...]) -> Iterator[Change]:
@@ -30,11 +30,11 @@ def _revisions(host: Host, prefix: str) -> Iterator[Change]:
             at_s, by, gone = local_time(line.strip("=<> ")), "", {}
         elif line.startswith("# cmd: "):
             by = line.removeprefix("# cmd: ")
-        found = _PACKAGE.match(line)
-        if found is None or at_s is None:
+        found = _PACKAGE.fullmatch(line[1:].rpartition("::")[2])
+        if found is None or at_s is None or line[0] not in "+-":
             continue
-        sign, name, release = found.groups()
-        if sign == "-":
+        name, release = found.groups()
+        if line[0] == "-":
             gone[name] = Change(at_s, "removed", name, place, old=release, by=by, where=prefix)
             continue
         before = gone.pop(name, None)

@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from compat.base.duration import moment
+from compat.matrix import Matrix
+from doctor.changes import _groups
 from doctor.cli import execute
+from doctor.model.facts.seen import Place
+from doctor.probes.changes import Change
 from tests.golden.product import run
 from tests.lab.case import Case
 from tests.lab.cases import CASES
@@ -100,3 +105,21 @@ def test_a_token_in_a_command_line_is_redacted(tmp_path: Path) -> None:
     folder = planted(UPDATED, tmp_path, log)
     for command in (["changed"], ["check"]):
         assert "hunter2" not in run(*command, "--redact", folder=folder, machine=UPDATED).output
+
+
+def test_a_change_of_another_year_has_one(tmp_path: Path) -> None:
+    log = "Start-Date: 2021-04-24  06:50:54\nInstall: libcudnn8:amd64 (8.1.1)\n"
+    said = run("changed", "--since", "2020-01-01", folder=planted(UPDATED, tmp_path, log), machine=UPDATED).output
+    assert "  24 Apr 2021   installed libcudnn8 8.1.1\n" in said
+
+
+def test_a_run_of_many_packages_is_grouped_in_bounded_time() -> None:
+    changes = [Change(NOW - 60, "installed", f"libnvidia-{number}", Place("/log")) for number in range(50_000)]
+    before_s = time.process_time()
+    [group] = _groups(changes, [], Matrix.of_user())
+    assert (len(group.changes), time.process_time() - before_s < 3) == (50_000, True)
+
+
+@pytest.mark.parametrize("since", ["2026-11-20T06:50Z", "2026-11-20 08:50+02:00", "2026-11-20T01:50:00-0500"])
+def test_a_time_with_its_zone(since: str) -> None:
+    assert moment(since, "--since", NOW) == 1795157400

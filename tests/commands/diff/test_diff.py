@@ -75,3 +75,15 @@ def test_redacted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "zoe" not in said
     assert json.loads(said)["new_findings"]
+
+
+def test_a_report_of_an_environment_without_a_framework(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What nobody looked for is null there."""
+    path = tmp_path / saved(GOOD, tmp_path)
+    report = json.loads(path.read_text())
+    assert "native_faults" in report["facts"]["environments"][0]
+    for one in report["facts"]["environments"]:
+        one["native_faults"] = None
+    path.write_text(json.dumps(report))
+    assert execute(["diff", str(path), str(path)]) == 0
+    assert capsys.readouterr().out.startswith("Nothing differs")

@@ -27,8 +27,8 @@ ARTICLE = """\
 Install cuDNN 7.6.5.32 for CUDA 10.1 in /usr/local/cuda
 
 First back up the files that will be replaced (--apply does this automatically):
-      tar -tzPf before-local-cuda-include.tar.gz >/dev/null 2>&1 || find {cuda}/include/ -maxdepth 1 -name 'cudnn*.h' -print0 2>/dev/null | tar -czPf before-local-cuda-include.tar.gz --null -T - &&
-      tar -tzPf before-local-cuda-lib64.tar.gz >/dev/null 2>&1 || find {cuda}/lib64/ -maxdepth 1 -name 'libcudnn*' -print0 2>/dev/null | tar -czPf before-local-cuda-lib64.tar.gz --null -T -
+      tar -tzPf before-usr-local-cuda-include.tar.gz >/dev/null 2>&1 || find {cuda}/include/ -maxdepth 1 -name 'cudnn*.h' -print0 2>/dev/null | tar -czPf before-usr-local-cuda-include.tar.gz --null -T - &&
+      tar -tzPf before-usr-local-cuda-lib64.tar.gz >/dev/null 2>&1 || find {cuda}/lib64/ -maxdepth 1 -name 'libcudnn*' -print0 2>/dev/null | tar -czPf before-usr-local-cuda-lib64.tar.gz --null -T -
 
  1. download cudnn-10.1-linux-x64-v7.6.5.32.tgz (checksum confirmed by
     independent packagers)
@@ -43,11 +43,11 @@ First back up the files that will be replaced (--apply does this automatically):
 
  3. copy cudnn*.h to /usr/local/cuda/include
     all headers: since cuDNN 8, cudnn.h includes the others
-      sudo cp -P unpacked/cuda/include/cudnn*.h /usr/local/cuda/include/
+      sudo cp --remove-destination -P unpacked/cuda/include/cudnn*.h /usr/local/cuda/include/
 
  4. copy libcudnn* to /usr/local/cuda/lib64
     cp -P keeps symlinks; otherwise an upgrade leaves old files behind
-      sudo cp -P unpacked/cuda/lib64/libcudnn* /usr/local/cuda/lib64/
+      sudo cp --remove-destination -P unpacked/cuda/lib64/libcudnn* /usr/local/cuda/lib64/
 
  5. add the mode a+r to /usr/local/cuda/include/cudnn*.h,
     /usr/local/cuda/lib64/libcudnn*
@@ -67,12 +67,12 @@ First back up the files that will be replaced (--apply does this automatically):
       gpudoctor check
 
 To undo it by hand (after --apply: gpudoctor install rollback):
-      tar -tzPf before-local-cuda-lib64.tar.gz > /dev/null &&
+      tar -tzPf before-usr-local-cuda-lib64.tar.gz > /dev/null &&
       sudo find /usr/local/cuda/lib64/ -maxdepth 1 -name 'libcudnn*' -delete &&
-      sudo tar -xzpPf before-local-cuda-lib64.tar.gz &&
-      tar -tzPf before-local-cuda-include.tar.gz > /dev/null &&
+      sudo tar -xzpPf before-usr-local-cuda-lib64.tar.gz &&
+      tar -tzPf before-usr-local-cuda-include.tar.gz > /dev/null &&
       sudo find /usr/local/cuda/include/ -maxdepth 1 -name 'cudnn*.h' -delete &&
-      sudo tar -xzpPf before-local-cuda-include.tar.gz &&
+      sudo tar -xzpPf before-usr-local-cuda-include.tar.gz &&
       sudo ldconfig
 """  # noqa: E501 - as printed
 Shown = pytest.CaptureFixture[str]
