@@ -16,14 +16,16 @@ import os
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.version import CodeTarget, ComputeCapability
 from doctor.binaries import NotRead
 from doctor.binaries.elf import Elf, ElfError
-from doctor.binaries.pe import Pe, PeError
+
+if TYPE_CHECKING:
+    from doctor.binaries.pe import Pe
 
 MAGIC = b"\x50\xed\x55\xba"
 HEAD = struct.Struct("<4sHHQ")  # magic, version, size of this header, size of the entries
@@ -159,13 +161,24 @@ def read_gpu_code(stream: BinaryIO) -> GpuCode:
     file = unbuffered(stream)
     try:
         file.seek(0)
-        library = Pe(file) if file.read(2) == b"MZ" else Elf(file)
-        return gpu_code_of(library, file)
+        return gpu_code_of(_opened(file), file)
     except OSError as error:
         raise FatbinNotRead(f"cannot be read: {error.strerror}") from error
     except NotRead as error:
         raise FatbinNotRead(str(error)) from error
-    except (ElfError, PeError) as error:
+    except ElfError as error:
+        raise FatbinError(str(error)) from error
+
+
+def _opened(file: BinaryIO) -> Elf | Pe:
+    """Raises ElfError, FatbinError, NotRead, OSError."""
+    if file.read(2) != b"MZ":
+        return Elf(file)
+    from doctor.binaries.pe import Pe, PeError  # late: only Windows has them
+
+    try:
+        return Pe(file)
+    except PeError as error:
         raise FatbinError(str(error)) from error
 
 
@@ -173,7 +186,7 @@ def gpu_code_of(library: Elf | Pe, file: BinaryIO) -> GpuCode:
     """The same for a library whose headers are read already; raises FatbinError, ElfError."""
     reader = _Reader(file, library.size_bytes)
     try:
-        if isinstance(library, Pe):
+        if not isinstance(library, Elf):
             reader.walk_all((one.offset, one.size) for one in library.sections if one.name in SECTIONS)
         else:
             _walk_elf(reader, library)

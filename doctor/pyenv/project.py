@@ -54,9 +54,10 @@ def project_environments(host: Host, folder: str) -> Iterator[ProjectEnvironment
     yield from of_poetry
     if roots:
         yield from _hatch(host, roots[0])
-    from doctor.pyenv.pipenv import pipenv_environments  # late: most projects have another tool's
+    if any(host.is_file(f"{place}/Pipfile") for place in _upwards(folder)):
+        from doctor.pyenv.pipenv import pipenv_environments  # late: most projects have another tool's
 
-    yield from (ProjectEnvironment(one, "pipenv's for the project") for one in pipenv_environments(host, folder))
+        yield from (ProjectEnvironment(one, "pipenv's for the project") for one in pipenv_environments(host, folder))
 
 
 def _upwards(folder: str) -> Iterator[str]:
