@@ -178,6 +178,8 @@ def test_what_is_not_known_is_said(roots: dict[str, str], capsys: pytest.Capture
         "pip install -r nowhere.txt",
         "apt install libfoo",
         "pip install ./here",
+        "pip install --upgrade numpy",
+        "pip install 'numpy>=2'",
     ):
         answer = asked(capsys, roots["server"], ADA, command)
         assert (answer["answer"], answer["breaks"]) == ("unknown", [])
