@@ -79,6 +79,8 @@ class Places:
         except NoRows:
             known = None
         except GpudoctorError:
+            if self._matrix.has(name_of(text)):
+                self.unjudged.append(DockerfileLine(f"installs {shown(text)[:80]}, which cannot be read", one.source))
             return
         if known is None:
             if holds and not is_open(one.spec):

@@ -67,6 +67,7 @@ BREAKS = [
     ("server", ADA, "pip install torchvision==0.24.1", "companion-version-mismatch"),
     ("server", ADA, "pip install torchaudio==2.9.1", "companion-version-mismatch"),
     ("server", ADA, "pip install xformers==0.0.33", "companion-version-mismatch"),
+    ("server", ADA, "pip install torchtext==0.18.0", "companion-version-mismatch"),
     ("server", ADA, "pip install -U vllm", "driver-too-old-for-runtime"),
     ("server", ADA, "pip install numpy==2.1.0", "numpy-abi-mismatch"),
     ("server", ADA, "pip install nvidia-cudnn-cu12==8.9.7.29", "pip-nvidia-wheels-conflict"),
