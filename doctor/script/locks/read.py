@@ -90,6 +90,8 @@ def parse_lock(name: str, text: str, path: str) -> object:
             if re.search(r"^[A-Za-z][\w.-]*(\[.*\])?==", text, re.MULTILINE):
                 raise LockError(f"{path}: it is no TOML but a requirements file: name it requirements.txt") from error
             raise LockError(f"{path}: it is no TOML: {error}") from error
+        if not document:
+            raise LockError(f"{path}: it is empty")
         refuse_other_shape(document, (_reader(name) or (None, {}))[1], path)
         return document
     if name.endswith(("pixi.lock", ".yml", ".yaml")):

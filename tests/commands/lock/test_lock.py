@@ -243,6 +243,8 @@ def test_what_is_not_read_is_unknown(tmp_path: Path) -> None:
         ("uv.lock", "version = 1\n", "it has no project"),
         ("pylock.toml", "torch==2.9.1\n", "it is no TOML but a requirements file"),
         ("poetry.lock", "[[", "it is no TOML"),
+        ("poetry.lock", "", "it is empty"),
+        ("pylock.toml", "# of nothing\n", "it is empty"),
         ("Pipfile.lock", "{", "it is no JSON"),
         ("Pipfile.lock", "[]", "no section default"),
         ("pixi.lock", "environments: {}\n", "nothing is locked for linux-64"),

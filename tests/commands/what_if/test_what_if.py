@@ -179,6 +179,7 @@ def test_what_is_not_known_is_said(roots: dict[str, str], capsys: pytest.Capture
         "pip install -r nowhere.txt",
         "apt install libfoo",
         "pip install ./here",
+        "apt install nvidia-driver-999",
         "pip install --upgrade numpy",
         "pip install 'numpy>=2'",
     ):
@@ -269,3 +270,8 @@ def test_the_installer_itself_is_asked(
 def test_a_root_has_no_dry_run(roots: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["what-if", "pip install vllm", "--root", roots["empty"], "--python", VENV, "--online"]) == 2
     assert "neither a root nor conda has a dry run" in capsys.readouterr().err
+
+
+def test_a_quote_without_an_end_is_one_line() -> None:
+    with pytest.raises(BadRequest, match="a quote has no end"):
+        command_of("pip install 'torch", {})
