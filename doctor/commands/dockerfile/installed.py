@@ -118,6 +118,8 @@ class Places:
             self.others.setdefault(place, {})[spec.name] = Held(spec, one.source, "")
         if row:
             self._bring_these(spec, row.needs, place, one)
+        elif is_exact(spec):
+            self._bring(spec, place, one)
 
     def _newest_companion(self, spec: Spec, one: Pinned) -> CompanionRow | None:
         """The newest release of a package without builds; None if unknown, or if its framework decides which fits."""

@@ -62,6 +62,9 @@ KINDS = {
     "cuDNN's wheel of another major": (
         "pip-nvidia-wheels-conflict", f"{PYTHON}{PIP} torch==2.9.1\n{PIP} nvidia-cudnn-cu12==8.9.7.29\n", 3,
         f"{PYTHON}{PIP} torch==2.9.1\n{PIP} nvidia-cudnn-cu12==9.10.2.21\n"),
+    "a torchtext that brings another torch": (
+        "framework-replaced", f"FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n{PIP} torchtext==0.17.2\n", 2,
+        f"FROM pytorch/pytorch:2.2.2-cuda12.1-cudnn8-runtime\n{PIP} torchtext==0.17.2\n"),
     "a clone that is compiled without nvcc": (
         "dockerfile-nvcc-missing",
         f"{RUNTIME}RUN {CLONE} && cd f && python setup.py install\n",
