@@ -7,7 +7,9 @@ from compat.need import Advice
 from compat.version import ComputeCapability
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileTargets
-from doctor.model.finding import Answer, Evidence, Severity, bad, ok
+from doctor.model.facts.environment import Variable
+from doctor.model.facts.seen import value_or
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.gpu_code import visible_gpus
 from doctor.rules.shared.image import dockerfile_of
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -19,7 +21,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
 
     Source: NVIDIA, CUDA C++ Programming Guide, "Application Compatibility".
     """
-    targets = dockerfile_of(facts).targets
+    targets, variables = dockerfile_of(facts).targets, value_or(facts.configuration.variables, ())
     if not targets:
         raise NotApplicable("no line names the GPUs that it compiles for")
     for gpu in visible_gpus(facts):
@@ -28,7 +30,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
             if any(_runs(each, capability) for each in one.code):
                 continue
             is_compiled = any(ComputeCapability.parse(each) <= capability for each in one.ptx)
-            return _bad(one, name, capability, is_compiled=is_compiled)
+            setting = next((each for each in variables if f"{each.name}={each.value}" == one.what), None)
+            return _bad(one, setting, name, capability, is_compiled=is_compiled)
     return ok("every line that names GPUs names those that are there")
 
 
@@ -37,13 +40,21 @@ def _runs(code: str, there: ComputeCapability) -> bool:
     return own.major == there.major and own <= there
 
 
-def _bad(one: DockerfileTargets, name: str, capability: ComputeCapability, *, is_compiled: bool) -> Answer:
+def _bad(
+    one: DockerfileTargets, setting: Variable | None, name: str, capability: ComputeCapability, *, is_compiled: bool
+) -> Answer:
+    """At the ENV line, where the value stands in one: its own rule says the same."""
     how = "its first start compiles for minutes" if is_compiled else "no kernel image is available for it"
+    at = (setting.set_at if setting else None) or one.source
+    separator = ";" if ";" in one.what else " "
     return bad(
         f"{one.source} compiles for {', '.join(one.code or one.ptx)}, not for {capability} ({name}): {how}",
-        Advice(f"{one.source}: add {capability} to {one.what}"),
+        Advice(f'{at}: ENV {setting.name}="{setting.value}{separator}{capability}"')
+        if setting
+        else Advice(f"{at}: add {capability} to {one.what}"),
         severity=Severity.INFO if is_compiled else Severity.WARNING,
-        evidence=(Evidence.at(one.source, one.what),),
+        evidence=(Evidence.at(at, one.what),),
+        explains=(Symptom("variable-leads-astray", setting.name),) if setting else (),
     )
 
 

@@ -43,6 +43,8 @@ def hooks() -> dict[str, dict[str, Any]]:
         ("gpudoctor-dockerfile", "train.dockerfile", True),
         ("gpudoctor-dockerfile", "Containerfile", True),
         ("gpudoctor-dockerfile", "docs/Dockerfiles.md", False),
+        ("gpudoctor-dockerfile", "Dockerfile.dockerignore", False),
+        ("gpudoctor-dockerfile", "Dockerfile.j2", False),
         ("gpudoctor-lock", "uv.lock", True),
         ("gpudoctor-lock", "a/pylock.dev.toml", True),
         ("gpudoctor-lock", "requirements-gpu.txt", True),
@@ -51,7 +53,9 @@ def hooks() -> dict[str, dict[str, Any]]:
     ],
 )
 def test_which_files_a_hook_takes(hook: str, path: str, is_taken: bool) -> None:
-    assert bool(re.search(hooks()[hook]["files"], path)) is is_taken
+    one = hooks()[hook]
+    left_out = "exclude" in one and re.search(one["exclude"], path)
+    assert bool(re.search(one["files"], path) and not left_out) is is_taken
 
 
 @pytest.mark.parametrize(
@@ -110,6 +114,13 @@ def test_the_action_takes_a_lock_file_and_a_gpu(tmp_path: Path, environ: dict[st
     given = {"lock": "requirements.txt", "platform": "linux/amd64"}
     assert run_action(tmp_path, environ, **given)[0] == 0
     assert run_action(tmp_path, environ, **given, assume_gpu="RTX 5090", assume_driver="580.65.06")[0] == 1
+
+
+def test_the_action_prints_the_table_of_several_platforms(tmp_path: Path, environ: dict[str, str]) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==2.8.0\n")
+    for platform, status in (("linux/amd64,linux/arm64", 0), ("all", 0), ("all,nonsense", 2)):
+        given = {"lock": "requirements.txt", "platform": platform}
+        assert run_action(tmp_path, environ, **given)[0] == status
 
 
 def test_what_is_unknown_fails_only_if_asked(tmp_path: Path, environ: dict[str, str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from compat.need import Advice
 from doctor.model.finding import Severity, Status
 from tests.commands.dockerfile.judged import facts
 from tests.rules.case import answer
@@ -38,3 +39,9 @@ def test_kinds(text: str, gpu: str, kind: Status, severity: Severity | None, tmp
     assert found.kind is kind, found
     if severity:
         assert (found.severity, found.evidence[0].file) == (severity, "Dockerfile")
+
+
+def test_the_line_of_the_variable_is_named_once(tmp_path: Path) -> None:
+    found = answer("dockerfile-targets-lack-gpu", facts(tmp_path, TORCH.format("8.0;8.6"), assume_gpus=("H100",)))
+    assert (found.evidence[0].line, found.explains[0].code) == (2, "variable-leads-astray")
+    assert found.needs == (Advice('Dockerfile:2: ENV TORCH_CUDA_ARCH_LIST="8.0;8.6;9.0"'),)

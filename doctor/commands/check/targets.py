@@ -25,6 +25,7 @@ _VERDICTS = {EXIT_FINE: "fine", EXIT_BAD: "broken", EXIT_UNKNOWN: "unknown"}
 _NOT_LOCKED = "not-locked"
 _SIGNS = {"fine": (("✓", "+"), "green"), "broken": (("✗", "x"), "red"), "unknown": (("?", "?"), ""),
           _NOT_LOCKED: (("-", "-"), "")}  # fmt: skip
+VERDICTS = (*_VERDICTS.values(), _NOT_LOCKED)
 _GAP = 2  # columns between those of the table
 
 

@@ -272,9 +272,10 @@ def _with_sources(told: DockerfileFacts, dockerfile: Dockerfile, matrix: Matrix)
         for one in stage.ran.addresses:
             if _is_wheel(one.text):
                 continue
-            text = one.text.lower()
+            text = one.text.lower().replace("git@github.com:", "github.com/")
             if any(f"/{each}" in text for row in rows if row.when != "use" for each in row.repositories):
-                compiles.append(_compile(f"pip install {one.text}", one.source, one.nvcc, stage))
+                command = one.text if " " in one.text else f"pip install {one.text}"
+                compiles.append(_compile(command, one.source, one.nvcc, stage))
             else:
                 unjudged.append(DockerfileLine(f"installs {one.text[:80]}", one.source))
         if any(name.endswith("_SKIP_CUDA_BUILD") for name in stage.env):

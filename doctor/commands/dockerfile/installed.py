@@ -79,6 +79,8 @@ class Places:
         except NoRows:
             known = None
         except GpudoctorError:
+            if self._matrix.has(name_of(text)):
+                self.unjudged.append(DockerfileLine(f"installs {shown(text)[:80]}, which cannot be read", one.source))
             return
         if known is None:
             if holds and not is_open(one.spec):
@@ -116,6 +118,8 @@ class Places:
             self.others.setdefault(place, {})[spec.name] = Held(spec, one.source, "")
         if row:
             self._bring_these(spec, row.needs, place, one)
+        elif is_exact(spec):
+            self._bring(spec, place, one)
 
     def _newest_companion(self, spec: Spec, one: Pinned) -> CompanionRow | None:
         """The newest release of a package without builds; None if unknown, or if its framework decides which fits."""

@@ -66,6 +66,7 @@ _ENVIRONMENT = re.compile(r"venv|virtualenv|conda|site-packages|dist-packages")
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "python3", "python"})
 _SCRIPTS = frozenset({"sh", "bash", "dash", "source", ".", "make", "ansible-playbook", "eval"})
 _TOOL = re.compile(r"pip[\d.]*|python[\d.]*|uv|conda|mamba|micromamba")
+_BUILDS = frozenset({"install", "develop", "build_ext", "bdist_wheel"})  # of setup.py
 _INSTALLED = ("/usr/bin/", "/bin/", "/usr/sbin/", "/sbin/")
 # What gives NVIDIA's package source its new key, or takes the source away.
 _NEW_KEY = re.compile(r"3bf863cc|cuda-keyring|rm .*sources\.list\.d|sed .*sources\.list\.d|mv .*sources\.list\.d")
@@ -148,6 +149,7 @@ class Ran:
         self.python_lines: dict[str, Place] = {}  # of the Pythons that packages bring, by "3.13"
         self.moves_pip = False  # whether a line changes which Python pip or python3 stands for
         self.addresses: list[Sourced] = []  # what pip installs from addresses and paths
+        self.cloned: dict[str, str] = {}  # addresses that git cloned, by their directories
 
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
@@ -167,7 +169,7 @@ class Ran:
         ):
             setattr(made, name, list(getattr(self, name)))
         made.has_new_key, made.frees_pip, made.has_new_pip = self.has_new_key, self.frees_pip, self.has_new_pip
-        made.exported = dict(self.exported)
+        made.exported, made.cloned = dict(self.exported), dict(self.cloned)
         made.python_lines, made.moves_pip = dict(self.python_lines), self.moves_pip
         made.apk, made.pythons, made.venvs = set(self.apk), set(self.pythons), set(self.venvs)
         return made  # without what was compiled and asked for, which stands in its own stage
@@ -206,6 +208,7 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
         _written(call, ran, source, there)
         if (written := exported_lock(call, there, known)) and not call.may_not_run:
             ran.exported[written[0]] = written[1]
+        _from_clone(call, ran, source, there)
         there.workdir = moved(call, there.workdir)
         if not call.may_not_run and not call.may_fail:
             _compiles(call, ran, source)
@@ -261,6 +264,31 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
     _pins(pins, listed, call, ran, _active(known, ran) or _found_by_uv(pins, call, ran, there))
+
+
+def _from_clone(call: Call, ran: Ran, source: Source, there: Copied) -> None:
+    """`git clone ADDRESS [DIRECTORY]`, and `python setup.py install` below such a directory."""
+    texts = [word.text for word in call.words]
+    if call.may_not_run:
+        return
+    if texts[:2] == ["git", "clone"]:
+        address = next((number for number, text in enumerate(texts) if "://" in text or text.startswith("git@")), 0)
+        if not address or any(map(is_open, texts[address : address + 2])):
+            return
+        named = texts[address + 1] if address + 1 < len(texts) else ""
+        folder = posixpath.basename(texts[address].rstrip("/")).removesuffix(".git")
+        ran.cloned[there.at(folder if named.startswith("-") or not named else named)] = texts[address]
+    elif call.program.startswith("python") and "setup.py" in texts and not _BUILDS.isdisjoint(texts):
+        place = there.workdir
+        while place not in ran.cloned and place not in {"/", ""}:
+            place = posixpath.dirname(place)
+        if place in ran.cloned:
+            at = call.words[texts.index("setup.py")].at
+            ran.addresses.append(Sourced(_of_clone(ran.cloned[place]), source(at), ran.nvcc))
+
+
+def _of_clone(address: str) -> str:
+    return f"the clone of {shown(address)}"
 
 
 def _of_system(call: Call, ran: Ran, source: Source) -> None:
@@ -346,7 +374,9 @@ def _not_judged(call: Call, pins: Pins | None, ran: Ran, source: Source, there: 
         return
     for word in pins.others if pins else ():
         if not (pins and _from_project(word, pins, ran, source, there)):
-            ran.addresses.append(Sourced(shown(word.text), source(word.at), ran.nvcc))
+            cloned = ran.cloned.get(there.at(word.text))
+            text = _of_clone(cloned) if cloned else shown(word.text)
+            ran.addresses.append(Sourced(text, source(word.at), ran.nvcc))
     for word in pins.files if pins else ():
         name = _named(word, there)
         if pins and word.text.endswith("pyproject.toml") and _from_project(word, pins, ran, source, there):

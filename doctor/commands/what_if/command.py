@@ -171,6 +171,8 @@ class _Simulation:
         if not drivers:
             return Answer(self._command.text, "this machine", unknown=unknown)
         branch = int(drivers[0][1])
+        if branch not in {row.branch for row in self._matrix.rows("driver", "branches")}:
+            return Answer(self._command.text, "this machine", unknown=(f"a driver of branch {branch}", *unknown))
         effects = (DriverInstalled(f">={branch},<{branch + 1}", ""), Restarted())
         release = value_or(self._facts.driver.release, None)
         change = Change("NVIDIA driver", str(release) if release else "", str(branch), drivers[0][0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping
 
 from compat.base.record import NamedTuple
@@ -42,6 +43,10 @@ def command_of(text: str, environ: Mapping[str, str], folder: str = ".") -> Comm
     """Return what a command asks for; raises BadRequest for one that installs nothing that is known."""
     if len(text) > _LONGEST:
         raise BadRequest(f"the command has more than {_LONGEST} characters")
+    try:
+        shlex.split(text)
+    except ValueError as error:
+        raise BadRequest(f"{shown(text)[:80]}: a quote has no end") from error
     found = [one for one in calls(text, environ) if one.program not in {"cd", "export", "true"}]
     if len(found) != 1:
         raise BadRequest(f'give one command, as in what-if "pip install vllm"; {len(found)} were read')

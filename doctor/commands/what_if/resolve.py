@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
-from compat.matrix import Matrix
+from compat.matrix import Matrix, accepts
 from compat.spec import Spec, normal, parse_spec
 from compat.traits import traits_of
-from doctor.commands.dockerfile.installed import Held, Places, is_exact
+from doctor.commands.dockerfile.installed import Held, Places, is_exact, version_of
 from doctor.commands.dockerfile.run import Pinned
 from doctor.commands.what_if.request import Command
 from doctor.host import Host
@@ -76,7 +76,7 @@ def by_rows(command: Command, environment: Environment, facts: Facts, matrix: Ma
     changes = [_change(name, one, before) for name, one in after.items() if one.version != before.get(name)]
     changes += [Change(name, before[name], "") for name in command.removed if name in before]
     unknown = [f"the release of {line.what.removeprefix('installs ')}" for line in places.unjudged]
-    unknown += _newest_unknown(command, before, after)
+    unknown += _newest_unknown(command, before, after, places.others.get("", {}))
     return Resolved(tuple(changes), tuple(dict.fromkeys((*unknown, *command.unread))))
 
 
@@ -124,7 +124,9 @@ def _change(name: str, one: Held, before: dict[str, str]) -> Change:
     return Change(name, before.get(name, ""), one.version, because=one.brought_by, extras=one.spec.extras)
 
 
-def _newest_unknown(command: Command, before: dict[str, str], after: dict[str, Held]) -> Iterator[str]:
+def _newest_unknown(
+    command: Command, before: dict[str, str], after: dict[str, Held], without_rows: dict[str, Held]
+) -> Iterator[str]:
     """Packages without rows that come in a release which only the installer knows."""
     for line in command.lines:
         try:
@@ -132,6 +134,10 @@ def _newest_unknown(command: Command, before: dict[str, str], after: dict[str, H
         except GpudoctorError:
             yield f"{line.spec[:80]} cannot be read"
             continue
-        is_there = spec.name in before and not command.is_upgrade
-        if spec.name not in after and not is_there and not is_exact(spec):
+        if is_exact(spec):
+            continue
+        there = before.get(spec.name)
+        stays = there is not None and not command.is_upgrade and accepts(spec.versions, there.partition("+")[0])
+        is_left = spec.name in without_rows and version_of(without_rows[spec.name].spec) == there
+        if not stays and (spec.name not in after or is_left):
             yield f"the release and the requirements of {spec.name}"

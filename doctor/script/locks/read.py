@@ -91,6 +91,8 @@ def parse_lock(name: str, text: str, path: str) -> object:
                 hint = "it is a requirements file, not TOML: rename it to requirements.txt"
                 raise LockError(f"{path}: {hint}") from error
             raise LockError(f"{path}: it is not TOML: {error}") from error
+        if not document:
+            raise LockError(f"{path}: it is empty")
         refuse_other_shape(document, (_reader(name) or (None, {}))[1], path)
         return document
     if name.endswith(("pixi.lock", ".yml", ".yaml")):

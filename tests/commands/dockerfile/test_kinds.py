@@ -20,6 +20,7 @@ WHL = "https://download.pytorch.org/whl"
 VENV = "RUN python3 -m venv /opt/v && /opt/v/bin/pip install --no-cache-dir onnxruntime-gpu==1.20.1\n"
 COPIED = "COPY --from=b /opt/v /opt/v\n"
 TORCH = f"{PIP} torch==2.6.0 --index-url {WHL}/cu124\n"
+CLONE = "git clone https://github.com/Dao-AILab/flash-attention.git f"
 GIT = "git+https://github.com"
 FLASH = "https://example.org/flash_attn-2.8.3+cu12torch{}cxx11abiFALSE-{}-{}-linux_x86_64.whl"
 FLASH_WHEEL = "releases/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl"
@@ -61,6 +62,17 @@ KINDS = {
     "cuDNN's wheel of another major": (
         "pip-nvidia-wheels-conflict", f"{PYTHON}{PIP} torch==2.9.1\n{PIP} nvidia-cudnn-cu12==8.9.7.29\n", 3,
         f"{PYTHON}{PIP} torch==2.9.1\n{PIP} nvidia-cudnn-cu12==9.10.2.21\n"),
+    "a torchtext that brings another torch": (
+        "framework-replaced", f"FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\n{PIP} torchtext==0.17.2\n", 2,
+        f"FROM pytorch/pytorch:2.2.2-cuda12.1-cudnn8-runtime\n{PIP} torchtext==0.17.2\n"),
+    "a clone that is compiled without nvcc": (
+        "dockerfile-nvcc-missing",
+        f"{RUNTIME}RUN {CLONE} && cd f && python setup.py install\n",
+        2, f"{DEVEL}RUN {CLONE} && cd f && python setup.py install\n"),
+    "a clone that pip compiles without nvcc": (
+        "dockerfile-nvcc-missing",
+        f"{RUNTIME}RUN git clone https://github.com/NVlabs/tiny-cuda-nn\n{PIP} ./tiny-cuda-nn\n",
+        3, f"{DEVEL}RUN git clone https://github.com/NVlabs/tiny-cuda-nn\n{PIP} ./tiny-cuda-nn\n"),
     "a source build without nvcc": (
         "dockerfile-nvcc-missing", f"{RUNTIME}{PIP} {GIT}/facebookresearch/detectron2.git\n", 2,
         f"{DEVEL}{PIP} {GIT}/facebookresearch/detectron2.git\n"),

@@ -244,6 +244,8 @@ def test_what_is_not_read_is_unknown(tmp_path: Path) -> None:
         ("pylock.toml", "torch==2.9.1\n", "it is a requirements file, not TOML: rename it to requirements.txt"),
         ("poetry.lock", "[[", "it is not TOML:"),
         ("Pipfile.lock", "{", "it is not JSON"),
+        ("poetry.lock", "", "it is empty"),
+        ("pylock.toml", "# of nothing\n", "it is empty"),
         ("Pipfile.lock", "[]", "no section default"),
         ("pixi.lock", "environments: {}\n", "nothing is locked for linux-64"),
         ("conda-lock.yml", CONDA_LOCK.replace("linux-64", "osx-64"), "nothing is locked for linux-64"),
@@ -340,3 +342,15 @@ def test_a_line_of_blanks_takes_no_time(tmp_path: Path) -> None:
     started = time.perf_counter()
     checked(tmp_path, "requirements.txt", f"torch==2.6.0{' ' * 400_000}x\n")
     assert time.perf_counter() - started < 5
+
+
+def test_a_line_that_pip_refuses_is_unknown(tmp_path: Path) -> None:
+    found = checked(tmp_path, "requirements.txt", "torch==\nnumpy==1.26.4\n")
+    assert exit_status(found, Severity.ERROR) == 4
+
+
+@pytest.mark.parametrize("platform", [MAC, "darwin/amd64"])
+def test_a_wheel_for_both_processors_is_published_for_both(platform: str, tmp_path: Path) -> None:
+    for version in ("1.17.0", "1.20.1", "1.22.1"):
+        text = f"onnxruntime=={version}\n"
+        assert not checked(tmp_path, "requirements.txt", text, platform, python_version="3.11").findings

@@ -67,6 +67,7 @@ BREAKS = [
     ("server", ADA, "pip install torchvision==0.24.1", "companion-version-mismatch"),
     ("server", ADA, "pip install torchaudio==2.9.1", "companion-version-mismatch"),
     ("server", ADA, "pip install xformers==0.0.33", "companion-version-mismatch"),
+    ("server", ADA, "pip install torchtext==0.18.0", "companion-version-mismatch"),
     ("server", ADA, "pip install -U vllm", "driver-too-old-for-runtime"),
     ("server", ADA, "pip install numpy==2.1.0", "numpy-abi-mismatch"),
     ("server", ADA, "pip install nvidia-cudnn-cu12==8.9.7.29", "pip-nvidia-wheels-conflict"),
@@ -178,6 +179,9 @@ def test_what_is_not_known_is_said(roots: dict[str, str], capsys: pytest.Capture
         "pip install -r nowhere.txt",
         "apt install libfoo",
         "pip install ./here",
+        "apt install nvidia-driver-999",
+        "pip install --upgrade numpy",
+        "pip install 'numpy>=2'",
     ):
         answer = asked(capsys, roots["server"], ADA, command)
         assert (answer["answer"], answer["breaks"]) == ("unknown", [])
@@ -266,3 +270,8 @@ def test_the_installer_itself_is_asked(
 def test_a_root_has_no_dry_run(roots: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["what-if", "pip install vllm", "--root", roots["empty"], "--python", VENV, "--online"]) == 2
     assert "neither a root nor conda has a dry run" in capsys.readouterr().err
+
+
+def test_a_quote_without_an_end_is_one_line() -> None:
+    with pytest.raises(BadRequest, match="a quote has no end"):
+        command_of("pip install 'torch", {})
