@@ -167,7 +167,7 @@ class _Simulation:
     def _of_packages(self) -> Answer:
         """Drivers by their packages; of others no row tells what they change."""
         drivers = [(name, found[1]) for name in self._command.system if (found := _DRIVER.fullmatch(name))]
-        unknown = tuple(f"the changes of the package {one}" for one in self._command.system if not _DRIVER.fullmatch(one))
+        unknown = tuple(f"changes of the package {one}" for one in self._command.system if not _DRIVER.fullmatch(one))
         if not drivers:
             return Answer(self._command.text, "this machine", unknown=unknown)
         branch = int(drivers[0][1])

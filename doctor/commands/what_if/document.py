@@ -92,7 +92,7 @@ class WhatIfDocument:
             for text in told.unknown:
                 page.paragraph(f"  {text}", hang=4)
             if told.by == "rows":
-                page.line("  --online runs the installer's dry run, which knows more")
+                page.line("  To find out, add --online: it runs the installer's dry run")
         return page.text()
 
     def _headline(self, page: Page) -> None:
