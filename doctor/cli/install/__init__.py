@@ -61,7 +61,7 @@ DownloadOnly = Annotated[
         "--download-only",
         callback=_options.said,
         metavar="DIR",
-        help="Only fetch the files into this directory, for --bundle on a machine without a network.",
+        help="Only download the files into this directory, for --bundle on a machine without a network.",
         rich_help_panel=_FILES,
     ),
 ]
@@ -173,14 +173,14 @@ def answer(
     asked = InstallOrder(product=product, **fields)
     if download_only:
         if apply or dry_run or asked.script or asked.source:
-            raise BadOrder("--download-only only fetches: leave --apply, --dry-run, --script and --bundle out")
+            raise BadOrder("--download-only does not work with --apply, --dry-run, --script or --bundle")
         print(_downloaded(asked, download_only), end="")
         return
     if dry_run or not apply:
         print(ask(asked, terminal_style()), end="")
         return
     if asked.script:
-        raise BadOrder("--script prints and --apply does: say one of them")
+        raise BadOrder("use --script or --apply, not both")
     text, status = _applied(asked, sudo=sudo, yes=yes)
     print(text, end="")
     raise typer.Exit(status)

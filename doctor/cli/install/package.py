@@ -33,7 +33,7 @@ def package(
     arch: Arch = "",
     python: Python = "",
     any_name: Annotated[
-        bool, typer.Option("--any", help="Take a name or a release that the matrix does not know as it stands.")
+        bool, typer.Option("--any", help="Accept a name or release that the matrix does not know.")
     ] = False,
     source: Source = "",
     download_only: DownloadOnly = "",
@@ -44,7 +44,7 @@ def package(
     yes: Yes = False,
     style: Style = "text",
 ) -> None:
-    """Print the steps that install a framework, each with its reason; with --apply, carry them out and look again.
+    """Print the steps that install a framework, each with its reason; with --apply, carry them out and check again.
 
     Without a release or a CUDA version it is the newest that fits the GPU, the driver, the Python and what is installed
     beside it, as `gpudoctor matrix solve` finds it.

@@ -83,7 +83,7 @@ class _Simulation:
             return self._of_packages()
         environment = self._environment
         if environment is None:
-            raise BadRequest("no Python environment was found: name one with --python")
+            raise BadRequest("no Python environment found: give one with --python")
         resolved = (
             self._by_installer(environment)
             if online
@@ -122,11 +122,11 @@ class _Simulation:
 
     def _by_installer(self, environment: Environment) -> Resolved:
         if not self._host.is_live or self._command.tool == "conda":
-            raise BadRequest("--online runs pip or uv: neither a root nor conda has a dry run here")
+            raise BadRequest("--online runs pip or uv on this machine: it does not work with --root or conda")
         try:
             return by_dry_run(self._command, environment, self._host)
         except HostError as error:
-            raise BadRequest(f"the dry run could not be started: {error}") from error
+            raise BadRequest(f"the dry run did not start: {error}") from error
 
     def _effects(self, changes: tuple[Change, ...], environment: Environment) -> tuple[Effect, ...]:
         python = environment.interpreter or environment.prefix
@@ -148,7 +148,7 @@ class _Simulation:
         clauses = (
             one for one in self._verifier.every_broken_by(effects) if name_of(one.partition(" ")[0]) not in known
         )
-        broken += tuple(Broken("", Severity.WARNING.value, f"{one}: not met afterwards") for one in clauses)
+        broken += tuple(Broken("", Severity.WARNING.value, f"{one}: not satisfied afterwards") for one in clauses)
         return Answer(
             self._command.text, where, changes=(*changes, *self._brought(effects, known)), breaks=broken,
             fixes=tuple(map(_broken, gone)),
@@ -167,7 +167,7 @@ class _Simulation:
     def _of_packages(self) -> Answer:
         """Drivers by their packages; of others no row tells what they change."""
         drivers = [(name, found[1]) for name in self._command.system if (found := _DRIVER.fullmatch(name))]
-        unknown = tuple(f"what the package {one} changes" for one in self._command.system if not _DRIVER.fullmatch(one))
+        unknown = tuple(f"changes of the package {one}" for one in self._command.system if not _DRIVER.fullmatch(one))
         if not drivers:
             return Answer(self._command.text, "this machine", unknown=unknown)
         branch = int(drivers[0][1])

@@ -76,7 +76,7 @@ class WhatIfDocument:
             for change in own[:_SHOWN_AT_MOST]:
                 page.paragraph(f"  {_changed(change)}", hang=4)
             if more := len(told.changes) - len(own[:_SHOWN_AT_MOST]):
-                page.line(f"  and {more} more, which these require (--format json lists them)")
+                page.line(f"  and {more} more that these require (--format json lists them)")
         if told.fixes:
             page.gap()
             page.paragraph("This also fixes", colour="bold")
@@ -88,11 +88,11 @@ class WhatIfDocument:
             page.verbatim(told.instead, indent=4)
         if told.unknown:
             page.gap()
-            page.paragraph("Not known from the rows", colour="bold")
+            page.paragraph("Unknown", colour="bold")
             for text in told.unknown:
                 page.paragraph(f"  {text}", hang=4)
             if told.by == "rows":
-                page.line("  --online asks the installer itself, with its dry run")
+                page.line("  To find out, add --online: it runs the installer's dry run")
         return page.text()
 
     def _headline(self, page: Page) -> None:
@@ -100,7 +100,7 @@ class WhatIfDocument:
         if self._answer.breaks:
             page.paragraph(f"{page.symbol('✗', 'x')} {command} breaks something", colour="red", hang=2)
         elif self._answer.unknown:
-            page.paragraph(f"? {command}: nothing is known to break, and not everything is known", hang=2)
+            page.paragraph(f"? {command}: no problem found, but the answer is incomplete", hang=2)
         elif not self._answer.changes:
             page.paragraph(f"{page.symbol('✓', '+')} {command} changes nothing", colour="green", hang=2)
         else:

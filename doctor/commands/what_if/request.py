@@ -49,7 +49,7 @@ def command_of(text: str, environ: Mapping[str, str], folder: str = ".") -> Comm
         raise BadRequest(f"{shown(text)[:80]}: a quote has no end") from error
     found = [one for one in calls(text, environ) if one.program not in {"cd", "export", "true"}]
     if len(found) != 1:
-        raise BadRequest(f'give one command, as in what-if "pip install vllm"; {len(found)} were read')
+        raise BadRequest(f'give one command, for example what-if "pip install vllm"; found {len(found)}')
     call = found[0]
     if names := system_packages(call):
         return Command(text, "apt", system=tuple(word.text for word in names))
@@ -57,7 +57,7 @@ def command_of(text: str, environ: Mapping[str, str], folder: str = ".") -> Comm
     if pins is not None:
         made = _conda(text, pins) if pins.tool == "conda" else _pip(text, call, pins, environ, Context(folder))
         if not (made.lines or made.unread):
-            raise BadRequest(f"{shown(text)[:80]}: it names nothing to install")
+            raise BadRequest(f"{shown(text)[:80]}: nothing to install in this command")
         return made
     removed = _removed(call)
     if removed:

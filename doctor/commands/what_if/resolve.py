@@ -91,7 +91,7 @@ def by_dry_run(command: Command, environment: Environment, host: Host) -> Resolv
     ran = host.run(argv, _DRY_RUN_S)
     if ran.status != 0:
         last = [line for line in ran.stderr.splitlines() if line.strip()]
-        return Resolved((), refused=(last[-1].strip()[:300] if last else f"it ended with status {ran.status}"))
+        return Resolved((), refused=(last[-1].strip()[:300] if last else f"exit status {ran.status}"))
     if command.tool == "uv":
         found = [(normal(name), version) for name, version in _UV_LINE.findall(ran.stderr + ran.stdout)]
     else:

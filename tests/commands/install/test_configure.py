@@ -323,7 +323,7 @@ def test_loader_is_printed_and_scripted(home: Path, tmp_path: Path, capsys: Show
         (("theano", "--script", "zsh"), "no kind of script 'zsh'"),
         (
             ("theano", "--script", "bash", "--apply"),
-            "say one of them",
+            "not both",
         ),
         (("theano", "--format", "xml"), "no format 'xml'"),
         (("keras", "thenao"), "did you mean theano"),

@@ -345,7 +345,7 @@ def test_what_is_printed(words: tuple[str, ...], said: str, capsys: Shown) -> No
         (("99.9", "--os", "linux", "--method", "container"), "CUDA 99.9 is unknown as a container image"),
         (
             ("12.8", "--method", "archive", "--apply", "--script", "bash"),
-            "say one of them",
+            "not both",
         ),
         (
             ("12.8", "--os", "windows", "--method", "exe", "--cuda-home", "C:\\x"),

@@ -34,7 +34,7 @@ def answer(prepared: Prepared, script: str, style: str, *, apply: bool, yes: boo
         print(shown(prepared, script, style, Matrix.of_user(), terminal_style()), end="")
         return
     if script:
-        raise BadOrder("--script prints and --apply does: say one of them")
+        raise BadOrder("use --script or --apply, not both")
     from compat.base.choice import one_of
     from doctor.commands.install.apply import apply_plan
     from installers.run import ExecutionOptions
