@@ -8,7 +8,7 @@ from typing import Any
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.base.user_dirs import this_family
-from compat.build import whole_release
+from compat.build import uses_opencl, whole_release
 from compat.can import BuildVerdict, CanAnswer, Case, Reply, can
 from compat.cards import GpuCard, gpu_cards_of
 from compat.channels import Offer, covered, offers
@@ -101,8 +101,13 @@ class Beyond(NamedTuple):
 
 
 def _without_a_yes(specs: tuple[Spec, ...], reply: Reply) -> tuple[Spec, ...]:
-    """Those of which some chip has no build that is known to work."""
-    return tuple(spec for at, spec in enumerate(specs) if any(case.answers[at].verdict != YES for case in reply.cases))
+    """Those of which some chip has no build that is known to work with CUDA."""
+    return tuple(spec for at, spec in enumerate(specs) if not all(_has_cuda(case.answers[at]) for case in reply.cases))
+
+
+def _has_cuda(answer: CanAnswer) -> bool:
+    build = answer.best.build if answer.best else None
+    return answer.verdict == YES and not (build and uses_opencl(build))
 
 
 class CanDocument:
