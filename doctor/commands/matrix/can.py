@@ -336,7 +336,9 @@ def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachin
         for reason in shown:
             _write_reason(page, reason)
         left -= len(shown)
-    _write_others(page, answer.others, max(left, 1))
+    best = (answer.best.name, answer.best.verdict) if answer.best else None
+    others = tuple(one for one in answer.others if (one.name, one.verdict) != best)  # each platform has a row
+    _write_others(page, others, max(left, 1))
     if answer.instead:
         page.paragraph(f"  What does fit: {', '.join(answer.instead)}", hang=4)
 
@@ -385,15 +387,15 @@ def _write_reason(page: Page, reason: Reason) -> None:
 
 def _write_others(page: Page, others: tuple[BuildVerdict, ...], most: int) -> None:
     """A line for the builds that are not the answer and share their worst reason; none for CPU builds."""
-    names: dict[str, list[str]] = {}
+    names: dict[str, dict[str, None]] = {}
     for one in others:
         against = [reason for kind in (BAD, UNKNOWN) for reason in one.reasons if reason.kind == kind]
         if against and against[0].is_expected:
             continue
-        names.setdefault(f"{one.verdict}{', ' if against else ''}{against[0].brief if against else ''}", []).append(
-            one.name
-        )
-    for why, alike in list(names.items())[:most]:
+        why = f"{one.verdict}{', ' if against else ''}{against[0].brief if against else ''}"
+        names.setdefault(why, {})[one.name] = None
+    for why, found in list(names.items())[:most]:
+        alike = list(found)
         more = f" and {len(alike) - _MOST_SHOWN} more" if len(alike) > _MOST_SHOWN else ""
         page.paragraph(f"  {', '.join(alike[:_MOST_SHOWN])}{more}: {why}", hang=4)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import time
 from typing import Any
 
@@ -204,3 +206,10 @@ def test_a_server_holds_the_releases_that_it_pins(wish: str, limit: str, capsys:
     """From METADATA of the wheels of vLLM and SGLang."""
     assert execute(["matrix", "can", *wish.split(), "--os", "linux"]) == 1
     assert limit in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("ask", ["bitsandbytes --os macos --gpu 'RTX 3080'", "sglang --os windows"])
+def test_a_release_is_named_once(ask: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has a row for each platform."""
+    execute(["matrix", "can", *shlex.split(ask)])
+    assert not re.search(r"^  (\S+ \S+): no\n.*\1", capsys.readouterr().out, re.M | re.S)
