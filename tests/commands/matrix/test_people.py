@@ -101,6 +101,7 @@ ASKED = {
         "can cupy-cuda11x --gpu 'RTX 5090'",  # CUDA 11 does not know the card
         "can paddlepaddle-gpu==3.2.0 --gpu 'RTX 5090'",
         "can theano --gpu 'RTX 3090'",
+        "can xgboost==3.0.2 --os windows --gpu 'RTX 4070' --driver 576.02",  # the CUDA inside its DLL was not read
     ),
     REFUSED: ("can torch --gpu H200 --driver 13.0",),
 }
