@@ -22,6 +22,16 @@ def is_cuda_row(row: FrameworkRow) -> bool:
     return bool(row.cuda) and row.build != "cpu"
 
 
+def uses_opencl(row: FrameworkRow) -> bool:
+    """Whether a build computes on the GPU by the OpenCL of its driver, without CUDA: LightGBM's wheels."""
+    return row.build == "opencl"
+
+
+def kind_without_cuda(row: FrameworkRow) -> str:
+    """Say what a build without GPU code for NVIDIA cards is."""
+    return "is built for AMD GPUs" if row.build.startswith("rocm") else "is a CPU build: it uses no NVIDIA GPU"
+
+
 def is_default_build(row: FrameworkRow) -> bool:
     """Return whether the package index serves this build under the release's plain version, on this row's platform.
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 
 from compat.base.record import NamedTuple
-from compat.build import host_of, is_cuda_row, name_of
+from compat.build import host_of, is_cuda_row, name_of, uses_opencl
 from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
 from compat.reason import BAD, OK, UNKNOWN, YES, Reason, row_name
@@ -56,7 +56,7 @@ def apart(choices: tuple[tuple[FrameworkRow, ...], ...]) -> Reason | None:
 
 def _is_for_the_cpu(row: FrameworkRow, matrix: Matrix) -> bool:
     """The solver is asked about GPUs: it takes no such build."""
-    return row.cuda == "" and not is_cuda_row(row) and not host_of(row, matrix)
+    return row.cuda == "" and not is_cuda_row(row) and not uses_opencl(row) and not host_of(row, matrix)
 
 
 def _apart(rows: tuple[FrameworkRow, ...]) -> tuple[Reason, ...]:

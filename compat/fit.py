@@ -16,11 +16,13 @@ from compat.build import (
     gpu_packages,
     host_of,
     is_cuda_row,
+    kind_without_cuda,
     name_of,
     oldest_cuda,
     release_key,
     required_frameworks,
     serves,
+    uses_opencl,
 )
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered, accepts
@@ -327,13 +329,14 @@ class _Judged:
         if row.cuda is None and follows(row.package):
             return [self._say(OK, f"is built with {follows(row.package)}, for the same CUDA and cards"), *reasons]
         if row.cuda is None:
-            told = (self._outside(gpu) or self._code_for(gpu) for gpu in self._where.capabilities)
-            return [*filter(None, told), *self._unrecorded_cuda(), *reasons]
+            told = [self._outside(gpu) or self._code_for(gpu) for gpu in self._where.capabilities]
+            needs_no_cuda = row.libraries == "bundled" and self._where.driver is None and told and all(told)
+            return [*filter(None, told), *(() if needs_no_cuda else self._unrecorded_cuda()), *reasons]
+        if uses_opencl(row):
+            what = "computes on the GPU with OpenCL, which the driver contains, and not with CUDA"
+            return [self._say(OK, what), *reasons]
         if not is_cuda_row(row):
-            kind = (
-                "is built for AMD GPUs" if row.build.startswith("rocm") else ("is a CPU build: it uses no NVIDIA GPU")
-            )
-            return [self._say(BAD, kind)._replace(is_expected=True)]
+            return [self._say(BAD, kind_without_cuda(row))._replace(is_expected=True)]
         judged = (one or self._ptx(gpu) for gpu, one in zip(self._where.capabilities, cards, strict=True))
         return [*judged, *self._driver(), *reasons]
 

@@ -268,7 +268,7 @@ class FrameworkRow(NamedTuple):
     id: str
     package: str
     versions: str  # PEP 440 specifier; "==2.9.1" for a single release
-    build: str  # "cu128", "cpu", "rocm6.4"; "" where a release has only one
+    build: str  # "cu128", "cpu", "rocm6.4", "opencl"; "" where a release has only one
     os: tuple[str, ...]  # "linux", "windows", "macos"
     arch: tuple[str, ...]  # "x86_64", "sbsa", "jetson", "ppc64le"
     python: tuple[str, ...] | None  # "3.12"

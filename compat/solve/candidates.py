@@ -13,9 +13,11 @@ from compat.build import (
     host_of,
     is_cuda_row,
     is_pre_release,
+    kind_without_cuda,
     oldest_cuda,
     release_key,
     required_frameworks,
+    uses_opencl,
 )
 from compat.fit import Fit, fit
 from compat.load import is_framework
@@ -302,10 +304,9 @@ def _unpublished(asked: Spec, row: FrameworkRow) -> tuple[Reason, ...]:
 
 def _without_code(row: FrameworkRow) -> tuple[Reason, ...]:
     """A CPU or ROCm build of a package that also comes with GPU code."""
-    if is_cuda_row(row) or row.cuda is None:
+    if is_cuda_row(row) or uses_opencl(row) or row.cuda is None:
         return ()
-    what = "is built for AMD GPUs" if row.build.startswith("rocm") else "is a CPU build: it uses no NVIDIA GPU"
-    return (Reason(BAD, what, (row_name(row.package, "builds", row),), row.source, is_expected=True),)
+    return (Reason(BAD, kind_without_cuda(row), (row_name(row.package, "builds", row),), row.source, is_expected=True),)
 
 
 @lru_cache(maxsize=4096)

@@ -511,3 +511,12 @@ def test_no_build_requires_another_distribution_of_its_own_import_package() -> N
         if _shares_its_folder_with(package, name)
     ]
     assert shared == []
+
+
+def test_a_universal_wheel_of_macos_is_for_both_chips() -> None:
+    """A file named universal2 has code for Intel's and Apple's chips; a wheel for one chip may stand beside it."""
+    rows: list[FrameworkRow] = [row for package in FRAMEWORKS for row in MATRIX.rows(package, "builds")]
+    arm = {(row.package, row.versions) for row in rows if "macos" in row.os and "sbsa" in row.arch}
+    universal = {(row.package, row.versions) for row in rows if "macos" in row.os and "universal2" in row.source}
+    assert universal
+    assert universal <= arm

@@ -8,7 +8,7 @@ from typing import Any
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.base.user_dirs import this_family
-from compat.build import whole_release
+from compat.build import uses_opencl, whole_release
 from compat.can import BuildVerdict, CanAnswer, Case, Reply, can
 from compat.cards import GpuCard, gpu_cards_of
 from compat.channels import Offer, covered, offers
@@ -101,8 +101,13 @@ class Beyond(NamedTuple):
 
 
 def _without_a_yes(specs: tuple[Spec, ...], reply: Reply) -> tuple[Spec, ...]:
-    """Those of which some chip has no build that is known to work."""
-    return tuple(spec for at, spec in enumerate(specs) if any(case.answers[at].verdict != YES for case in reply.cases))
+    """Those of which some chip has no build that is known to work with CUDA."""
+    return tuple(spec for at, spec in enumerate(specs) if not all(_has_cuda(case.answers[at]) for case in reply.cases))
+
+
+def _has_cuda(answer: CanAnswer) -> bool:
+    build = answer.best.build if answer.best else None
+    return answer.verdict == YES and not (build and uses_opencl(build))
 
 
 class CanDocument:
@@ -331,7 +336,9 @@ def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachin
         for reason in shown:
             _write_reason(page, reason)
         left -= len(shown)
-    _write_others(page, answer.others, max(left, 1))
+    best = (answer.best.name, answer.best.verdict) if answer.best else None
+    others = tuple(one for one in answer.others if (one.name, one.verdict) != best)  # each platform has a row
+    _write_others(page, others, max(left, 1))
     if answer.instead:
         page.paragraph(f"  What does fit: {', '.join(answer.instead)}", hang=4)
 
@@ -380,15 +387,15 @@ def _write_reason(page: Page, reason: Reason) -> None:
 
 def _write_others(page: Page, others: tuple[BuildVerdict, ...], most: int) -> None:
     """A line for the builds that are not the answer and share their worst reason; none for CPU builds."""
-    names: dict[str, list[str]] = {}
+    names: dict[str, dict[str, None]] = {}
     for one in others:
         against = [reason for kind in (BAD, UNKNOWN) for reason in one.reasons if reason.kind == kind]
         if against and against[0].is_expected:
             continue
-        names.setdefault(f"{one.verdict}{', ' if against else ''}{against[0].brief if against else ''}", []).append(
-            one.name
-        )
-    for why, alike in list(names.items())[:most]:
+        why = f"{one.verdict}{', ' if against else ''}{against[0].brief if against else ''}"
+        names.setdefault(why, {})[one.name] = None
+    for why, found in list(names.items())[:most]:
+        alike = list(found)
         more = f" and {len(alike) - _MOST_SHOWN} more" if len(alike) > _MOST_SHOWN else ""
         page.paragraph(f"  {', '.join(alike[:_MOST_SHOWN])}{more}: {why}", hang=4)
 

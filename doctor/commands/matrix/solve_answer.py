@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice, product
 
 from compat.base.record import NamedTuple
-from compat.build import follows, is_default_build
+from compat.build import follows, is_default_build, uses_opencl
 from compat.can import CanAnswer
 from compat.can import answer as judged
 from compat.cards import GpuCard
@@ -128,14 +128,19 @@ def _each_alone(problem: Problem) -> tuple[Solution, ...]:
 def _offers(problem: Problem, sure: Solution | None, apart: tuple[Solution, ...]) -> tuple[Offer, ...]:
     """What other channels serve: newer than the one package of a question has, or of what keeps several from a set.
 
+    And the builds for CUDA of what computes with OpenCL.
+
     Where each of several has a set alone, any of them may keep the others from it; where there is a set of all, the
     others are what keeps one back.
     """
     where, matrix = problem.circumstances, problem.matrix
     if sure:
         one, *more = {spec.name: spec for spec in problem.asked}.values()
-        release = next(built.release for built in sure.chosen if built.asked == one.name)
-        return () if more else tuple(found for found in offers((one,), where, matrix) if is_newer(found, release))
+        chosen = {built.asked: built for built in sure.chosen}
+        opencl = [spec for spec in problem.asked if uses_opencl(chosen[spec.name].row)]
+        if opencl or more:
+            return offers(opencl, where, matrix)
+        return tuple(found for found in offers((one,), where, matrix) if is_newer(found, chosen[one.name].release))
     lacking = (name for name in problem.required if not pool(problem.found[name], sure=True, own=False))
     specs = {**{one.name: one for one in problem.asked}, **{name: Spec(name, "", "", ()) for name in lacking}}
     settled = {one.asked for solution in apart for one in solution.chosen} if len(apart) < len(problem.asked) else set()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
-from compat.build import follows, host_of
+from compat.build import follows, host_of, uses_opencl
 from compat.matrix import Matrix
 from compat.platform import absent
 from compat.reason import NO, UNKNOWN, YES
@@ -146,6 +146,8 @@ def _libraries(row: FrameworkRow, matrix: Matrix) -> str:
         return f"runs on {host}"
     if follows(row.package) and row.cuda is None:
         return f"built with {follows(row.package)}, for the same CUDA"
+    if uses_opencl(row):
+        return "OpenCL of the driver, no CUDA"
     if not row.cuda:
         return "no CUDA of its own" if row.cuda == "" else "its CUDA is not recorded"
     parts = [f"CUDA {_plain(row.cuda)}"]

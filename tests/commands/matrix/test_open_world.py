@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import time
 from typing import Any
 
@@ -190,3 +192,24 @@ def test_a_container_is_offered_to_the_cards_of_its_cuda(
 @pytest.mark.parametrize("ask", ["cupy-cuda113", "cupy-cuda91", "onnxruntime-gpu==1.20.*"])
 def test_a_range_of_releases_is_compared_with_no_channel(ask: str) -> None:
     assert execute(["matrix", "solve", ask, "--os", "linux", "--driver", "590"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("wish", "limit"),
+    [
+        ("vllm==0.19.1 compressed-tensors==0.20.0", "vllm 0.19.1 requires compressed-tensors==0.15.0.1"),
+        ("vllm==0.18.0 transformers==5.24.0", "vllm 0.18.0 requires transformers<5"),
+        ("sglang==0.5.9 xgrammar==0.2.8", "sglang 0.5.9 requires xgrammar==0.1.27"),
+    ],
+)
+def test_a_server_holds_the_releases_that_it_pins(wish: str, limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """From METADATA of the wheels of vLLM and SGLang."""
+    assert execute(["matrix", "can", *wish.split(), "--os", "linux"]) == 1
+    assert limit in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("ask", ["bitsandbytes --os macos --gpu 'RTX 3080'", "sglang --os windows"])
+def test_a_release_is_named_once(ask: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has a row for each platform."""
+    execute(["matrix", "can", *shlex.split(ask)])
+    assert not re.search(r"^  (\S+ \S+): no\n.*\1", capsys.readouterr().out, re.M | re.S)

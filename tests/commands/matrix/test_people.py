@@ -66,6 +66,12 @@ ASKED = {
         "can xgboost --gpu H100",
         "solve paddleocr --gpu 'RTX 3060'",
         "solve onnxruntime-gpu torch faster-whisper --gpu 'RTX 4090' --os windows",
+        "solve xgboost lightgbm catboost --gpu 'RTX 3070'",
+        "can lightgbm --gpu 'RTX 3060'",
+        "solve lightgbm --os windows --gpu 'RTX 3060'",
+        "can xgboost==3.0.0 --gpu 'GTX 1080'",
+        "can xgboost==3.0.0 --gpu 'RTX 3070' --driver 550.54.14",
+        "can catboost --gpu 'RTX 3070'",
     ),
     NO: (
         "can torch==2.6.0 --gpu 'RTX 5090'",
@@ -84,15 +90,18 @@ ASKED = {
         "can onnxruntime-gpu --os macos",
         "can mxnet --gpu T4 --python 3.12",
         "can torch --gpu 'RTX 5070 Ti' --driver 560.35.03",
+        "solve sglang --gpu 'RTX 4090' --os windows",  # sgl-project/sglang#7188: Linux and CUDA
+        "can lightgbm==3.3.5 --gpu 'RTX 3060'",  # its README: OpenCL for Windows only
+        "can lightgbm==4.7.0 --os windows --gpu 'RTX 3060'",  # lib_lightgbm.dll: no OpenCL in this release
     ),
     UNKNOWN: (
         "can torch==2.9.1 --gpu 'Jetson AGX Orin'",
-        "solve sglang --gpu 'RTX 4090' --os windows",  # sgl-project/sglang:docs: Linux; no row says that there is none
         "solve flash-attn torch --gpu 'RTX 4090'",  # built beside the torch that is there, or a wheel of its releases
         "can tensorflow --gpu 'RTX 5090'",  # PTX only, and reports differ; conda-forge has code
         "can cupy-cuda11x --gpu 'RTX 5090'",  # CUDA 11 does not know the card
         "can paddlepaddle-gpu==3.2.0 --gpu 'RTX 5090'",
         "can theano --gpu 'RTX 3090'",
+        "can xgboost==3.0.2 --os windows --gpu 'RTX 4070' --driver 576.02",  # the CUDA inside its DLL was not read
     ),
     REFUSED: ("can torch --gpu H200 --driver 13.0",),
 }
@@ -106,6 +115,10 @@ SAYS = {
     "solve torch --gpu A100 --driver 470.82.01": "torch 2.7.1 (cu118)",
     "can flash-attn --gpu T4": "'flash-attn==1.*'",
     "solve onnxruntime-gpu torch faster-whisper --gpu 'RTX 4090' --os windows": "faster-whisper==1.2.1",
+    "solve sglang --gpu 'RTX 4090' --os windows": "use WSL 2",
+    "solve xgboost lightgbm catboost --gpu 'RTX 3070'": "lightgbm 4.7.0 (opencl): OpenCL of the driver, no CUDA",
+    "can lightgbm --gpu 'RTX 3060'": "lightgbm=4.7.0=*cuda129*",
+    "solve lightgbm --os windows --gpu 'RTX 3060'": "lightgbm==4.6.0",
 }
 
 
