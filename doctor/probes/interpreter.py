@@ -85,15 +85,21 @@ def _other_minor(host: Host, located: Located, path: str) -> str:
 
 def _lacks(host: Host, path: str, library: str) -> bool:
     """Whether the loader's search for a library of the program ends without a file; raises UnseenError."""
-    from doctor.loader.cache import whole_cache  # late: most interpreters are linked with nothing of their own
-    from doctor.loader.library import read_program
-    from doctor.loader.search import Nowhere, Search
-    from doctor.probes.loader import look as look_at_loader
+    from doctor.loader.library import read_library, read_program  # late: most are linked with nothing of their own
 
     program = read_program(host, path)
     if program is None:
         raise UnseenError(f"{path} could not be read")
-    facts = look_at_loader(host)._replace(cache=whole_cache(host))
+    for folder in (program.runpath or program.rpath or "").split(":"):
+        beside = f"{folder.replace('$ORIGIN', program.origin)}/{library}"
+        own = read_library(host, beside) if beside.startswith("/") and host.exists(beside) else None
+        if own and own.machine == program.machine:
+            return False  # the search ends there, or finds one before: its rules need not be loaded
+    from doctor.loader.cache import named_in_cache
+    from doctor.loader.search import Nowhere, Search
+    from doctor.probes.loader import look as look_at_loader
+
+    facts = look_at_loader(host)._replace(cache=named_in_cache(host, library))
     found = Search(host, facts, program).find(library, program, (), program.machine)
     if isinstance(found, Nowhere):
         return True
