@@ -55,6 +55,11 @@ def cuda_in_cache(host: Host) -> Fact[tuple[CacheEntry, ...]]:
     return _cache(host, _OF_INTEREST)
 
 
+def named_in_cache(host: Host, name: str) -> Fact[tuple[CacheEntry, ...]]:
+    """The entries whose name starts so: for the search for one library."""
+    return _cache(host, (name.encode(),))
+
+
 def _cache(host: Host, of_interest: tuple[bytes, ...]) -> Fact[tuple[CacheEntry, ...]]:
     if host.os_family != "linux":
         return Seen((), "there is no such cache on this system")

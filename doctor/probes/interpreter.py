@@ -7,16 +7,13 @@ Modules/getpath.py (the program's own version decides which `lib/pythonX.Y` it s
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from doctor.binaries.elf import Elf, ElfError
 from doctor.host import Host, HostError, Missing
-from doctor.host.snapshot import remembered
 from doctor.model.facts.environment import CannotStart, InterpreterStart
 from doctor.model.facts.seen import Fact, Place, Seen, Unseen, UnseenError
 from doctor.pyenv.prefixes import Located
 
-_MEMORY = "program"
 _LINKS_AT_MOST = 16
 _OF_THE_SYSTEM = ("/lib/", "/lib64/", "/usr/lib")  # a loader elsewhere (Nix, Guix, Homebrew) has a C library beside it
 _OWN_LIBRARY = "libpython"  # of all that a Python is linked with, what is left behind when its directory is moved
@@ -58,14 +55,12 @@ def _of_link(host: Host, path: str) -> Fact[InterpreterStart]:
 
 def _of_file(host: Host, located: Located, path: str) -> Fact[InterpreterStart]:
     """Raises HostError, ElfError."""
-    said = remembered(host, path, _MEMORY, lambda: _said(host, path), _is_said)
-    machine, loader, glibc, *needed = said
+    machine, loader, glibc, own, folders = _said(host, path)  # not remembered: to load that memory costs more
     found = InterpreterStart(path, machine, glibc if loader.startswith(_OF_THE_SYSTEM) else "")
     if loader and not host.exists(loader):
         return Seen(found._replace(fault=CannotStart.LOADER, what=loader), Place(path))
-    own = next((one for one in needed if one.startswith(_OWN_LIBRARY)), "")
     try:
-        if own and _lacks(host, path, own):
+        if own and not _is_beside(host, machine, own, folders) and _lacks(host, path, own):
             return Seen(found._replace(fault=CannotStart.LIBRARY, what=own), Place(path))
     except UnseenError as error:
         return Unseen(str(error))
@@ -83,9 +78,21 @@ def _other_minor(host: Host, located: Located, path: str) -> str:
     return "" if host.is_dir(f"{located.prefix}/lib/{name[0]}/site-packages") else name[1]
 
 
+def _is_beside(host: Host, machine: str, library: str, folders: list[str]) -> bool:
+    """Whether the program's own search path has it: the search ends there or before, and need not be walked."""
+    for folder in folders:
+        try:
+            with host.open(f"{folder}/{library}") as stream:
+                if folder.startswith("/") and Elf(stream).machine == machine:
+                    return True
+        except (HostError, ElfError, OSError):
+            continue
+    return False
+
+
 def _lacks(host: Host, path: str, library: str) -> bool:
     """Whether the loader's search for a library of the program ends without a file; raises UnseenError."""
-    from doctor.loader.cache import whole_cache  # late: most interpreters are linked with nothing of their own
+    from doctor.loader.cache import named_in_cache  # late: most are linked with nothing of their own, or find it
     from doctor.loader.library import read_program
     from doctor.loader.search import Nowhere, Search
     from doctor.probes.loader import look as look_at_loader
@@ -93,7 +100,7 @@ def _lacks(host: Host, path: str, library: str) -> bool:
     program = read_program(host, path)
     if program is None:
         raise UnseenError(f"{path} could not be read")
-    facts = look_at_loader(host)._replace(cache=whole_cache(host))
+    facts = look_at_loader(host)._replace(cache=named_in_cache(host, library))
     found = Search(host, facts, program).find(library, program, (), program.machine)
     if isinstance(found, Nowhere):
         return True
@@ -101,16 +108,15 @@ def _lacks(host: Host, path: str, library: str) -> bool:
     return False
 
 
-def _said(host: Host, path: str) -> list[Any]:
-    """Machine, loader, glibc, and what it needs; empty texts for a script."""
+def _said(host: Host, path: str) -> tuple[str, str, str, str, list[str]]:
+    """Machine, loader, glibc, its own library and where it looks for that itself; empty for a script."""
     with host.open(path) as stream:
         if stream.read(2) == b"#!":
-            return ["", "", ""]
+            return "", "", "", "", []
         elf = Elf(stream)
         asked = (one.removeprefix("GLIBC_") for _, one in elf.needed_versions if re.fullmatch(r"GLIBC_[\d.]+", one))
         glibc = max(asked, key=lambda one: [int(part) for part in one.split(".") if part], default="")
-        return [elf.machine, elf.interpreter, glibc, *elf.needed]
-
-
-def _is_said(said: Any) -> bool:
-    return isinstance(said, list) and len(said) > 2 and all(isinstance(one, str) for one in said)
+        own = next((one for one in elf.needed if one.startswith(_OWN_LIBRARY)), "")
+        text = elf.rpath_text if elf.runpath_text is None else elf.runpath_text
+        folders = (text or "").replace("$ORIGIN", path.rpartition("/")[0])
+        return elf.machine, elf.interpreter, glibc, own, folders.split(":")

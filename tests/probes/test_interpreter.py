@@ -74,6 +74,15 @@ def test_a_loader_beside_its_own_c_library(tmp_path: Path, program: bytes) -> No
             CannotStart.LIBRARY,
             "libpython3.12.so.1.0",
         ),
+        (
+            {
+                "usr/bin/python3.12": elf_bytes(needed=("libpython3.12.so.1.0",), runpath="$ORIGIN/../own:/opt"),
+                "usr/own/libpython3.12.so.1.0": elf_bytes(machine="aarch64"),
+                "opt/libpython3.12.so.1.0": elf_bytes(machine="aarch64"),
+            },
+            CannotStart.LIBRARY,
+            "libpython3.12.so.1.0",
+        ),
         ({"usr/bin/python3.13": elf_bytes(), "v/bin/python3": "-> /usr/bin/python3.13"}, CannotStart.MINOR, "3.13"),
     ],
 )
