@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-from compat.base.compression import Unpackable, unpacked
 from compat.base.discover import load_one, names_in
 from compat.base.record import NamedTuple
 from doctor.host import Host, HostError
@@ -104,15 +103,24 @@ def _number(part: str, name: str) -> int:
 def _text_lines(host: Host, path: str) -> Iterator[str]:
     """The lines of a file, packed by gzip or not, up to what is kept of one; a cut file ends early."""
     rest, left_bytes = b"", _LOG_BYTES
-    with host.open(path) as file, suppress(Unpackable):
+    with host.open(path) as file:
         pieces: Iterable[bytes] = iter(lambda: file.read(_PIECE_BYTES), b"")
-        for piece in unpacked(pieces, "gzip") if path.endswith(".gz") else pieces:
+        for piece in _unpacked(pieces) if path.endswith(".gz") else pieces:
             left_bytes -= len(piece)
             *whole, rest = (rest + piece).split(b"\n")
             yield from map(_text, whole)
             if left_bytes < 0 or len(rest) > _PIECE_BYTES:
                 return
     yield _text(rest)
+
+
+def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    try:
+        from compat.base.compression import Unpackable, unpacked  # late: zlib may be what is broken on this machine
+    except ImportError:
+        return
+    with suppress(Unpackable):
+        yield from unpacked(pieces, "gzip")
 
 
 def _text(line: bytes) -> str:
