@@ -121,6 +121,7 @@ _NEAR_CHARACTERS = 5000  # around the handler: the list of libraries behind it, 
 _PRELOADED = re.compile(r"""["'](\w+)["']: ["'](lib[\w-]+\.so\.\*\[0-9\])["']""")
 _AFTERWARDS = re.compile(r"""^ +_preload_cuda_deps\(["'](\w+)["'], ["'](lib[\w-]+\.so\.\*\[0-9\])["']""", re.MULTILINE)
 _LISTED = re.compile(r"""\(["'](\w+)["'], ["'](lib[\w-]+\.so\.\*\[0-9\])["'](, required=False)?\)""")
+_OF_1_13 = "os.path.join(nvidia_path, 'cublas', 'lib', 'libcublas.so.11')"  # it names two files, and no pattern
 _ONLY_BESIDE = re.compile(r"""if ["']([\w/.]+)["'] not in _maps""")
 
 
@@ -132,7 +133,8 @@ def steps(package: Package) -> Iterator[Step]:
     before, _, handler = text.partition("except OSError as err")
     before, handler = before[-_NEAR_CHARACTERS:], handler[:_NEAR_CHARACTERS]
     listed = _listed(package, text, cuda)
-    if "def _preload_cuda_deps(" in text and not (listed or _PRELOADED.search(handler) or _AFTERWARDS.search(before)):
+    is_known = listed or _PRELOADED.search(handler) or _AFTERWARDS.search(before) or _OF_1_13 in text
+    if "def _preload_cuda_deps(" in text and not is_known:
         raise UnseenError(f"what {package.path}/__init__.py opens is written in a way that is not known")
     why = "torch/__init__.py opens the wheels' libraries where libtorch_global_deps.so could not be opened"
     yield from (Step(paths, why, on_failure=True) for paths in listed)

@@ -169,5 +169,5 @@ def test_without_root_nothing_is_begun(vendor: Vendor, tmp_path: Path) -> None:
         "mkdir -m 777 /tmp/home; HOME=/tmp/home setpriv --reuid 65534 --clear-groups bash stack.sh || echo refused"
     )
     text = run_inside(root_of("trixie"), tmp_path / "run", added, f"chmod 777 /tmp; {commands}")
-    assert "some of these steps need root, and there is no sudo" in text
+    assert "some of these steps need root, and sudo is not installed" in text
     assert text.splitlines()[-1] == "refused"
