@@ -177,6 +177,8 @@ def environments(root: Path, count: int) -> None:
         prefix = root / "opt" / f"e{number}"
         (prefix / "lib" / "python3.12" / "site-packages").mkdir(parents=True)
         (prefix / "pyvenv.cfg").write_text("home = /usr/bin\nversion = 3.12.3\n")
+        (prefix / "bin").mkdir()
+        (prefix / "bin" / "python").write_text("#!/bin/sh\n")
 
 
 def test_three_thousand_environments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
