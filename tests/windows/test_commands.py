@@ -74,7 +74,8 @@ def test_a_file_is_really_on_the_disk(windows: Windows) -> None:
     """Windows refuses to flush what is open for reading, which `sync` would pass over as a file system without."""
     windows.put("kept.txt", b"x")
     code = (
-        "import os; from installers import file_identity as stamp; flush, done = os.fsync, []; "
+        "import gpudoctor, os, sys; sys.path.insert(0, gpudoctor.HERE); from installers import file_identity as stamp; "
+        "flush, done = os.fsync, []; "
         "os.fsync = lambda handle: done.append(flush(handle)); stamp.sync('C:/kept.txt'); print(len(done))"
     )
     done = windows.python("-c", code)
