@@ -50,9 +50,6 @@ _NAMED = re.compile(
     rf"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]+)(?:\\*[\"'])?\]?\s*(?:=>|:=|[=:])\s*(?:b?\\*[\"'])?(?={_UNQUOTED})"
 )
 _VALUE = re.compile(rf"{_UNQUOTED}+")
-_LONGEST = 10_000  # characters of a value in quotation marks
-_DOUBLE = re.compile(r"(?:[^\"\\\n]|\\.){0,10000}(?=\")")
-_SINGLE = re.compile(r"(?:[^'\\\n]|\\.){0,10000}(?=')")
 _MANY = re.compile(r"\[[^\[\]]{0,2000}\]|\{[^{}]{0,2000}\}|(?:- [^\n]{1,500}\n?[ \t]{0,40}){1,100}")
 _COUNT = re.compile(r"\d{1,7}(?![\w.-])")
 _OPTION = re.compile(
@@ -113,11 +110,10 @@ def _end_of_value(text: str, named: re.Match[str]) -> int:
     many = _MANY.match(text, named.end())  # a list, a mapping
     if many:
         return many.end()
-    closing = -1
-    if named[0][-1] in "\"'":
-        is_plain = named[0][-2:-1] != "\\"
-        inside = (_DOUBLE if named[0][-1] == '"' else _SINGLE).match(text, named.end()) if is_plain else None
-        closing = inside.end() if inside else text.find(named[0][-1], named.end(), named.end() + _LONGEST)
+    quote = named[0][-1]
+    closing = text.find(quote, named.end()) if quote in "\"'" else -1
+    while closing > 0 and text[closing - 1] == "\\" and named[0][-2:-1] != "\\" and text[closing - 2] != "\\":
+        closing = text.find(quote, closing + 1)  # "a\"b"
     if closing >= 0 and "\n" not in text[named.end() : closing]:
         is_escaped = named[0][-2:-1] == text[closing - 1] == "\\"  # in a quotation
         return closing - is_escaped
@@ -205,7 +201,7 @@ def _if_secret(match: re.Match[str]) -> str:
 
 def _block(match: re.Match[str]) -> str:
     """A value of YAML on the lines below its name."""
-    return f"{match[1]}{match[2]}{match[3]}{match[1]}  {HIDDEN}\n" if is_secret(match[2]) else match[0]
+    return f"{match[1]}{match[2]}{HIDDEN}" if is_secret(match[1]) else match[0]
 
 
 def _digits_in_host(match: re.Match[str]) -> str:
@@ -254,10 +250,12 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
      r"\1<secret>"),
     ("|", re.compile(
         rf"(\b(?:echo|printf) (?:-\w+ )?(?:[\"']?%s(?:\\n)?[\"']? )?){_WORD}"
-        r"(?= ?\|[^\n|]{0,200}?(?:--password-stdin|sudo -S|chpasswd|--stdin|cryptsetup|kinit|passphrase-fd|with-token))"),
+        r"(?= ?\|[^\n|]{0,200}?(?:--password-stdin|sudo -S|chpasswd|--stdin|cryptsetup|kinit|passphrase-fd|with-token)"
+        r")"),
      r"\1<secret>"),
     ("<<<", re.compile(
-        rf"((?:--password-stdin|sudo -S|--stdin|cryptsetup|kinit|passphrase-fd|with-token)[^\n<]{{0,200}}<<< ?){_WORD}"),
+        r"((?:--password-stdin|sudo -S|--stdin|cryptsetup|kinit|passphrase-fd|with-token)[^\n<]{0,200}<<< ?)"
+        rf"{_WORD}"),
      r"\1<secret>"),
     (" ", re.compile(
         r"(\b(?:rabbitmqctl (?:add_user|change_password|authenticate_user) \S{1,80} |wpa_passphrase \S{1,80} "
@@ -279,14 +277,17 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     ("(", re.compile(r"(?P<start>\([\"'](?P<name>[\w.-]{1,80})[\"'], ?b?[\"'])[^\"'\n]{1,400}"), _if_secret),
     ("CDATA", re.compile(r"(?P<start><(?P<name>[\w:.-]{1,80})[^<>]{0,200}><!\[CDATA\[)[^\]]{1,2000}"), _if_secret),
     ("<value", re.compile(
-        r"(?P<start>\b(?:name|key)=[\"'](?P<name>[^\"'<>]{1,80})[\"'][^<>]{0,100}>\s{0,20}<value>)[^<]{1,1000}"), _if_secret),
+        r"(?P<start>\b(?:name|key)=[\"'](?P<name>[^\"'<>]{1,80})[\"'][^<>]{0,100}>\s{0,20}<value>)[^<]{1,1000}"),
+     _if_secret),
     ("</", re.compile(
-        r"(?P<start><(?:name|key)>(?P<name>[^<>]{1,80})</(?:name|key)>\s{0,20}<(?:value|string)>)[^<]{1,1000}"), _if_secret),
+        r"(?P<start><(?:name|key)>(?P<name>[^<>]{1,80})</(?:name|key)>\s{0,20}<(?:value|string)>)[^<]{1,1000}"),
+     _if_secret),
     ("\n", re.compile(
-        r"(?m)^([ \t]{0,80}(?:- )?)([\w.-]{1,80})(:[ \t]{0,8}[|>][+-]?[ \t]{0,8}\n)((?:[ \t]{1,80}[^\n]{0,1000}(?:\n|\Z)){1,100})"),
-     _block),
+        r"(?<![\w.-])([\w.-]{1,80})(:[ \t]{0,8}[|>][+-]?[ \t]{0,8}\n[ \t]{1,80})"
+        r"(?:[^\n]{0,1000}\n[ \t]{1,80}){0,100}[^\n]{1,1000}"), _block),
     ("$", re.compile(r"\$(?:1|2[abxy]|5|6|y|apr1|argon2[a-z]{1,2})\$[\w./$=,+]{8,}"), HIDDEN),
-    ("hooks", re.compile(r"(\bhooks\.slack\.com/(?:services|workflows)/|\bapi/webhooks/\d{1,20}/)[\w/-]+"), r"\1<secret>"),
+    ("hooks", re.compile(r"(\bhooks\.slack\.com/(?:services|workflows)/|\bapi/webhooks/\d{1,20}/)[\w/-]+"),
+     r"\1<secret>"),
     (":AA", re.compile(r"(?<!\d)\d{6,12}:AA[\w-]{28,}"), HIDDEN),  # a bot of Telegram
     ("%3", re.compile(
         r"((?:token|secret|passw(?:or)?d|key|sig|signature)%3D)[^&\s\"']+", re.IGNORECASE), r"\1<secret>"),
@@ -294,20 +295,23 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     ("arpa", re.compile(r"\b(?:\d{1,3}\.){4}in-addr\.arpa"), "<address>"),
     (":", re.compile(r"(\barn:aws[\w-]{0,10}:[\w-]{0,40}:[\w-]{0,40}:)\d{12}(?=:)"), r"\1<account>"),
     (".dkr.", re.compile(r"(?<!\d)\d{12}(?=\.dkr\.ecr\.)"), "<account>"),
-    ("[", re.compile(r"(?m)(^|[\s\]])([A-Za-z][\w.-]{0,62})(?=:\d{2,8}:\d{2,8} \[\d)"), _named_host),  # NCCL
+    ("[", re.compile(r"(?<![\w.:/-])()([A-Za-z][\w.-]{0,62})(?=:\d{2,8}:\d{2,8} \[\d)"), _named_host),  # NCCL
     ("Linux ", re.compile(r"(\bLinux )([A-Za-z][\w.-]{0,62})(?= \d+\.\d+\.\d+\S{0,60} #\d)"), _named_host),  # uname -a
-    ("--", re.compile(r"(--(?:master[_-]addr|rdzv[_-]endpoint|head[_-]node)[= ]+)([A-Za-z][\w.-]{0,253})"), _named_host),
-    (" ", re.compile(r"(\b(?:ssh|scp|ping|mpirun -H|-H) )([A-Za-z][\w:,.-]{0,253})"), _digits_in_host),
+    ("--", re.compile(r"(--(?:master[_-]addr|rdzv[_-]endpoint|head[_-]node)[= ]+)([A-Za-z][\w.-]{0,253})"),
+     _named_host),
+    (" ", re.compile(r"(\b(?:ssh|scp|ping|mpirun -H|-H) )([A-Za-z][\w:,.-]{0,253})(?![\w:,.@-])"), _digits_in_host),
     ("host", re.compile(
         r"(\bhost(?:name)? )([A-Za-z][\w.-]{0,253})(?= port \d|: (?:Name|Temporary|nodename|No address|Unknown))"),
      _named_host),
     (" ", re.compile(
-        r"(\b(?:for|user) (?:invalid user |user )?)([A-Za-z_][\w.-]{0,63})(?= from \S{1,80} port|\(uid=| from [\d<])"), _named_user),
+        r"(\b(?:for|user) (?:invalid user |user )?)([A-Za-z_][\w.-]{0,63})(?= from \S{1,80} port|\(uid=| from [\d<])"),
+     _named_user),
     ("sudo: ", re.compile(r"(\bsudo: {1,8})([A-Za-z_][\w.-]{0,63})(?= : )"), _named_user),
     ("CRON[", re.compile(r"(\bCRON\[\d{1,10}\]: \()([A-Za-z_][\w.-]{0,63})(?=\))"), _named_user),
     ("serId=", re.compile(r"(\bUserId=)([A-Za-z_][\w.-]{0,63})(?=\()"), _named_user),
     ("ser", re.compile(r"((?<![\w-])[Uu]ser(?:name)?=)([A-Za-z_][\w.-]{0,63})"), _named_user),
-    ("r", re.compile(r"(?m)(^[-dlcbsp][rwxsStT-]{9}[.+@]? {1,8}\d{1,8} )([\w.-]{1,64}) {1,64}([\w.-]{1,64})(?= )"), _owners),
+    ("r", re.compile(r"((?<![\w-])[-dlcbsp][rwxsStT-]{9}[.+@]? {1,8}\d{1,8} )([\w.-]{1,64}) {1,64}([\w.-]{1,64})(?= )"),
+     _owners),
     ("<<<", re.compile(r"(\bchpasswd ?<<< ?[\"']?[^\s:]{1,64}:)[^\s\"']+"), r"\1<secret>"),
     ("set ", re.compile(
         rf"(?i)(\bconfig(?:ure)? set [\w.]{{0,60}}(?:secret|token|password|key)[\w.]{{0,40}} ){_WORD}"),
@@ -325,7 +329,8 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     ("assword ", re.compile(r"(?m)(^[ \t]*password +)\S+[ \t]*$", re.IGNORECASE), r"\1<secret>"),  # a line of .netrc
     ("", re.compile(
         r"((?<![\w.<-])((?:\w{0,40}_)?(?:pass(?:word|wd|phrase|code)?|token|secret|community|(?:api|access|private)_?key"
-        r"|credentials?|pwd|pat|dsn)(?:_\w{1,20})?)[ \t]{1,8})(?![ \t-])([^\s\"'`,;)\]}]{3,})", re.IGNORECASE), _after_name),
+        r"|credentials?|pwd|pat|dsn)(?:_\w{1,20})?)[ \t]{1,8})(?![ \t-])([^\s\"'`,;)\]}]{3,})", re.IGNORECASE),
+     _after_name),
     ("-", re.compile(
         r"\b(?:nvapi-|sk-[a-z]+-|xapp-|hvs\.|hvb\.|glsa_|gl[a-z]{2,4}-|dckr_pat_|dop_v1_|tskey-[a-z]+-|PMAK-|NRAK-|xai-"
         r"|pplx-|ATATT3|AGE-SECRET-KEY-)[\w.=-]{10,}"), HIDDEN),
@@ -388,7 +393,8 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
         r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:USER|LOGNAME|USERNAME|ACCOUNT)[\"']?\s?[=:]\s?[\"']?)"
         r"([A-Za-z_][\w.\\@-]{0,63})"), _named_user),
     ("", re.compile(
-        r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:HOST|HOSTNAME|NODENAME|NODELIST|COMPUTERNAME|MASTER_ADDR|NODE_LIST|NodeList|NodeName|BatchHost|[Hh]ost[Nn]ame)"
+        r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:HOST|HOSTNAME|NODENAME|NODELIST|COMPUTERNAME|MASTER_ADDR|NODE_LIST|NodeList|NodeName|BatchHost"
+        r"|[Hh]ost[Nn]ame)"
         r"[\"']?\s?[=:]"
         r"\s?[\"']?)([A-Za-z][\w.,\[\]-]{0,253})"), _named_host),
     (".", re.compile(
@@ -396,6 +402,7 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
         r"|remote|nameserver|route|ping|ssh|(?:connect(?:ed|ing|ion)?|listen(?:ing)?|bind|bound) (?:to|from|on|at)"
         rf"|[A-Z_]*(?:ADDR|HOST|IP|NODE|PEER|SERVER|CLIENT))(?:[\"']?\s?[=:]\s?[\"']?|\s\(?))({_QUAD})(?![\d.]*\d)",
         re.IGNORECASE), _named_address),
+    (" port ", re.compile(rf"(?<![\w.])()({_QUAD})(?= port \d)"), _named_address),
     ("/", re.compile(r"(?<![\w.])()((?:\d{1,3}\.){3}\d{1,3})(?=/\d{1,2}(?![\d.\w]))"), _named_address),
     ("", re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{32,}={0,2}(?![A-Za-z0-9])"), _random),
     ("", re.compile(r"(?<![\w-])[0-9a-fA-F]{32,}(?![\w-])"), _hexadecimal),
