@@ -294,6 +294,8 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     ("pul-", re.compile(r"\bpul-[0-9a-f]{40}\b"), HIDDEN),  # Pulumi
     ("arpa", re.compile(r"\b(?:\d{1,3}\.){4}in-addr\.arpa"), "<address>"),
     (":", re.compile(r"(\barn:aws[\w-]{0,10}:[\w-]{0,40}:[\w-]{0,40}:)\d{12}(?=:)"), r"\1<account>"),
+    ("arn:", re.compile(r"(\barn:aws[\w:-]{0,90}(?:<account>)?:(?:user|assumed-role/[\w-]{1,64})/)[\w.@+=-]+"),
+     r"\1<user>"),
     (".dkr.", re.compile(r"(?<!\d)\d{12}(?=\.dkr\.ecr\.)"), "<account>"),
     ("[", re.compile(r"(?<![\w.:/-])()([A-Za-z][\w.-]{0,62})(?=:\d{2,8}:\d{2,8} \[\d)"), _named_host),  # NCCL
     ("Linux ", re.compile(r"(\bLinux )([A-Za-z][\w.-]{0,62})(?= \d+\.\d+\.\d+\S{0,60} #\d)"), _named_host),  # uname -a

@@ -260,6 +260,8 @@ KINDS: dict[str, list[tuple[str, str]]] = {
     "owner of a file": _each("drwxr-xr-x 2 {} staff 4096 Nov 1 x", *_USERS),
     "group of a file": _each("-rw-r----- 1 root {} 12 Nov 1 x", *_USERS),
     "account of AWS": _each("arn:aws:iam::{}:role/x", "123456789012", "000000000001", "987654321098"),
+    "user of AWS": _each("arn:aws:iam::123456789012:user/{}", *_USERS),
+    "address of a peer": _each("to {} port 22", "10.1.2.3", "100.64.7.9", "203.0.113.7"),
     "registry of AWS": _each("{}.dkr.ecr.us-east-1.amazonaws.com/x", "123456789012", "000000000001", "987654321098"),
     "address backwards": _each("{}.in-addr.arpa", "7.2.1.10", "9.7.64.100", "7.113.0.203"),
     "IPv6": _each("at {} now", "fe80::42:acff:fe11:2", "2001:db8:0:1:2:3:4:5", "fd00::9"),
