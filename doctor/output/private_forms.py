@@ -299,6 +299,14 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     (".dkr.", re.compile(r"(?<!\d)\d{12}(?=\.dkr\.ecr\.)"), "<account>"),
     ("[", re.compile(r"(?<![\w.:/-])()([A-Za-z][\w.-]{0,62})(?=:\d{2,8}:\d{2,8} \[\d)"), _named_host),  # NCCL
     ("Linux ", re.compile(r"(\bLinux )([A-Za-z][\w.-]{0,62})(?= \d+\.\d+\.\d+\S{0,60} #\d)"), _named_host),  # uname -a
+    (" ***", re.compile(r"(\[)([A-Za-z][\w.-]{0,62})(?=:\d{2,8}\] \*\*\*)"), _named_host),  # Open MPI
+    ("srun: ", re.compile(r"(\bsrun: error: )([A-Za-z][\w.-]{0,62})(?=: )"), _named_host),
+    (" -", re.compile(r"(\b(?:srun|sbatch|salloc) [^\n]{0,200}?(?:-w|--nodelist)[ =])([A-Za-z][\w.,\[\]-]{0,253})"),
+     _named_host),
+    ("]:", re.compile(r"(\[)([A-Za-z][\w.-]{0,62})(?=\]:\d{2,5}\b)"), _named_host),
+    ("Node: ", re.compile(r"(\bNode: +)([A-Za-z][\w.-]{0,62}/(?:\d{1,3}\.){3}\d{1,3})"), _named_host),
+    ("instance=", re.compile(r"(\binstance=\"?)([A-Za-z][\w.-]{0,62})(?=:\d{2,5}\b)"), _named_host),
+    ("mc ", re.compile(r"(\bmc alias set \S{1,80} \S{1,200} \S{1,80} )\S+"), r"\1<secret>"),
     ("--", re.compile(r"(--(?:master[_-]addr|rdzv[_-]endpoint|head[_-]node)[= ]+)([A-Za-z][\w.-]{0,253})"),
      _named_host),
     (" ", re.compile(r"(\b(?:ssh|scp|ping|mpirun -H|-H) )([A-Za-z][\w:,.-]{0,253})(?![\w:,.@-])"), _digits_in_host),
