@@ -14,11 +14,41 @@ from compat.base.record import NamedTuple
 
 HIDDEN = "<secret>"
 _LOGIN = ("-p",)  # of `docker login` and its kind: elsewhere -p is a port
-_NEED_LOGIN = frozenset({"docker", "podman", "skopeo", "oc", "az", "helm", "buildah", "nerdctl", "crane", "oras"})
+_NEED_LOGIN = frozenset(
+    {
+        "docker",
+        "podman",
+        "skopeo",
+        "oc",
+        "az",
+        "helm",
+        "buildah",
+        "nerdctl",
+        "crane",
+        "oras",
+        "singularity",
+        "apptainer",
+    }
+)
 _BY_OPTIONS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("-U%", "--user%", "--password", "#2"), "smbclient"),
     (("-U%", "--user%", "--password"), "rpcclient smbget wbinfo smbcacls smbtree"),
-    (("-u:", "--user:", "-U:", "--proxy-user:"), "curl"),
+    (
+        (
+            "-u:",
+            "--user:",
+            "-U:",
+            "--proxy-user:",
+            "-E:",
+            "--cert:",
+            "-b",
+            "--cookie",
+            "--pass",
+            "--proxy-pass",
+            "--oauth2-bearer",
+        ),
+        "curl",
+    ),
     (("-a:", "--auth:"), "http https xh"),
     (("-p!",), "mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlsh mysqlpump mariadb mariadb-dump"),
     (("-p!",), "mariadb-admin 7z 7za 7zz unrar"),
@@ -29,6 +59,12 @@ _BY_OPTIONS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("-a", "--pass"), "redis-cli"),
     (("-w",), "ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldapcompare ldapmodrdn"),
     (("-w", "-a", "-s"), "ldappasswd"),
+    (("-N", "-P"), "ssh-keygen"),
+    (("-storepass", "-keypass", "-srcstorepass", "-deststorepass", "-new"), "keytool jarsigner"),
+    (("-P", "--pw"), "mosquitto_pub mosquitto_sub mosquitto_rr"),
+    (("-p", "--password"), "cqlsh"),
+    (("-password", "-p", "-t"), "influx"),
+    (("-t",), "doctl"),
     (("-c", "-A", "-X"), "snmpwalk snmpget snmpset snmptable snmpbulkwalk snmpgetnext snmpbulkget snmptrap"),
     (("-k", "-K", "-pass", "-passin", "-passout"), "openssl"),
     (("/p:!",), "xfreerdp wlfreerdp mstsc"),

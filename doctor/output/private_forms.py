@@ -41,13 +41,17 @@ STACK_WORDS = frozenset(
 _UNQUOTED = r"[^\s\"'`,;)\]}<>]"
 _WORD = rf"(?:\"[^\"\n]*\"|'[^'\n]*'|{_UNQUOTED}+)"  # of a command line
 _SECRET = re.compile(
-    r"TOKEN(?!IZ)|SECRET|PASSW|PASSPHRASE|PASSCODE|_PASS(?![A-Za-z])|[_-]PWD|CREDENTIAL|[_-]KEY|PRIVATE|AUTHORIZATION"
+    r"TOKEN(?!IZ|_TYPE|_IDS?(?![A-Za-z]))|SECRET|PASSW|PASSPHRASE|PASSCODE|_PASS(?![A-Za-z])|[_-]PWD|CREDENTIAL|[_-]KEY(?!_VALUE|_PADDING)|PRIVATE|AUTHORIZATION"
     r"|(?:API|ACCESS|ACCOUNT)[_-]?KEY|_AUTH(?![A-Za-z])|COMMUNITY|_PAT(?![A-Za-z])|_DSN(?![A-Za-z])|WEBHOOK|_SALT"
-    r"|CONN(?:ECTION)?[_-]?STR|_COOKIE",
+    r"|CONN(?:ECTION)?[_-]?STR|_COOKIE|PRE_?SHARED|(?<![A-Za-z])PSK(?![A-Za-z])",
     re.IGNORECASE,
 )
-_NAMED = re.compile(rf"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]+)(?:\\*[\"'])?\s*[=:]\s*(?:\\*[\"'])?(?={_UNQUOTED})")
+_NAMED = re.compile(
+    rf"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]+)(?:\\*[\"'])?\]?\s*(?:=>|:=|[=:])\s*(?:b?\\*[\"'])?(?={_UNQUOTED})"
+)
 _VALUE = re.compile(rf"{_UNQUOTED}+")
+_MANY = re.compile(r"\[[^\[\]]{0,2000}\]|\{[^{}]{0,2000}\}|(?:- [^\n]{1,500}\n?[ \t]{0,40}){1,100}")
+_COUNT = re.compile(r"\d{1,7}(?![\w.-])")
 _OPTION = re.compile(
     r"--?(?:[a-z0-9]+[_-])*(?:pass|passwd|password|passphrase|pwd|token|secret|apikey|key|credentials?)", re.IGNORECASE
 )
@@ -59,6 +63,8 @@ _HEXADECIMAL = re.compile(r"(?:sha\d+:)?[0-9a-fA-F]{32,128}")
 _CONTEXT_CHARS = 200
 _DISORDER = 0.42  # of random base64: 0.64; of names in code, kernels and wheels at most 0.35
 _SETTINGS = frozenset({"yes", "no", "true", "false", "on", "off", "none", "null", "self", "absl"})
+_SYSTEM_NAMES = KEPT_NAMES | {"video", "render", "nobody", "nogroup", "wheel", "staff", "daemon", "bin", "sys", "adm"}
+_PAIR_NAME = r"[\"']?\b(?:name|key|variable)[\"']?\s{0,8}[:=]\s{0,8}[\"']?(?P<name>[\w.-]{1,80})"
 _LOCAL = frozenset({"localhost", "localhost.localdomain", "ip6-localhost"})
 _BRANCHES = frozenset({"main", "master", "develop", "latest", "stable", "nightly", "head", "HEAD"})
 _QUAD = r"(?:\d{1,3}\.){3}\d{1,3}"
@@ -88,15 +94,26 @@ def without_secrets(text: str) -> str:
     """Values go whose names say that they are secret; what is in a value may be another name."""
     found, done = [], 0
     for match in _NAMED.finditer(text):
-        if match.start() >= done and is_secret(match[1]):
+        if match.start() >= done and is_secret(match[1]) and not _is_count(text, match):
             found += [text[done : match.end()], HIDDEN]
             done = _end_of_value(text, match)
     return "".join((*found, text[done:]))
 
 
+def _is_count(text: str, named: re.Match[str]) -> bool:
+    """Return whether this says how many: max_new_tokens=128."""
+    return named[1].lower().endswith("_tokens") and _COUNT.match(text, named.end()) is not None
+
+
 def _end_of_value(text: str, named: re.Match[str]) -> int:
     """Where the value ends that begins behind the name."""
-    closing = text.find(named[0][-1], named.end()) if named[0][-1] in "\"'" else -1
+    many = _MANY.match(text, named.end())  # a list, a mapping
+    if many:
+        return many.end()
+    quote = named[0][-1]
+    closing = text.find(quote, named.end()) if quote in "\"'" else -1
+    while closing > 0 and text[closing - 1] == "\\" and named[0][-2:-1] != "\\" and text[closing - 2] != "\\":
+        closing = text.find(quote, closing + 1)  # "a\"b"
     if closing >= 0 and "\n" not in text[named.end() : closing]:
         is_escaped = named[0][-2:-1] == text[closing - 1] == "\\"  # in a quotation
         return closing - is_escaped
@@ -175,6 +192,28 @@ def _internal(match: re.Match[str]) -> str:
     return match[0] if match[0].partition(".")[0].lower() in STACK_WORDS | _SETTINGS else "<host>"
 
 
+def _if_secret(match: re.Match[str]) -> str:
+    """A value behind its name, where the name's group is called so; what may follow is `end`."""
+    if not is_secret(match["name"]):
+        return match[0]
+    return f"{match['start']}{HIDDEN}{match.groupdict().get('end') or ''}"
+
+
+def _block(match: re.Match[str]) -> str:
+    """A value of YAML on the lines below its name."""
+    return f"{match[1]}{match[2]}{HIDDEN}" if is_secret(match[1]) else match[0]
+
+
+def _digits_in_host(match: re.Match[str]) -> str:
+    """A host behind a word of a sentence: gpu07, not a word."""
+    return _named_host(match) if any(one.isdigit() for one in match[2]) else match[0]
+
+
+def _owners(match: re.Match[str]) -> str:
+    """The account and the group of a line of `ls -l`."""
+    return match[1] + " ".join(one if one in _SYSTEM_NAMES else "<user>" for one in (match[2], match[3]))
+
+
 def _set_by_blank(match: re.Match[str]) -> str:
     """A line that sets a variable without "=": Docker's ENV, csh's setenv, setx, fish's set."""
     return f"{match[1]}{HIDDEN}" if is_secret(match[2]) else match[0]
@@ -210,9 +249,79 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     ("use ", re.compile(rf"(?i)(\bnet use (?:[A-Z*]: )?\\\\\S{{1,200}} (?:/\S{{1,100}} ){{0,4}})(?![/*]){_WORD}"),
      r"\1<secret>"),
     ("|", re.compile(
-        rf"(\b(?:echo|printf) (?:-n )?){_WORD}"
-        r"(?= ?\|[^\n|]{0,200}?(?:--password-stdin|sudo -S|chpasswd|--stdin|cryptsetup))"),
+        rf"(\b(?:echo|printf) (?:-\w+ )?(?:[\"']?%s(?:\\n)?[\"']? )?){_WORD}"
+        r"(?= ?\|[^\n|]{0,200}?(?:--password-stdin|sudo -S|chpasswd|--stdin|cryptsetup|kinit|passphrase-fd|with-token)"
+        r")"),
      r"\1<secret>"),
+    ("<<<", re.compile(
+        r"((?:--password-stdin|sudo -S|--stdin|cryptsetup|kinit|passphrase-fd|with-token)[^\n<]{0,200}<<< ?)"
+        rf"{_WORD}"),
+     r"\1<secret>"),
+    (" ", re.compile(
+        r"(\b(?:rabbitmqctl (?:add_user|change_password|authenticate_user) \S{1,80} |wpa_passphrase \S{1,80} "
+        r"|poetry config (?:http-basic\.\S{1,80} \S{1,80}|pypi-token\.\S{1,80}) |(?:wandb|vault) login (?=\S*\d)))"
+        rf"(?!-){_WORD}"), r"\1<secret>"),
+    ("-", re.compile(r"(--(?:src-|dest-)?creds[= ][^\s:]{1,80}:)\S+"), r"\1<secret>"),
+    ("auth", re.compile(r"(\\?\"auth\\?\"\s{0,8}:\s{0,8}\\?\")[\w+/=-]{8,}"), r"\1<secret>"),  # config.json of Docker
+    ("ass", re.compile(
+        r"(?i)(\bpass(?:word|phrase)?(?: for \S{1,80}?)?(?: is| was| ->|:) )(?=\S*\d)(?!\d+[.,;)]?(?:\s|$))[^\s<\"']+"),
+     r"\1<secret>"),
+    ("-literal", re.compile(rf"(--from-literal[= ][^\s=]{{1,80}}=){_WORD}"), r"\1<secret>"),
+    ("psk", re.compile(rf"(\bpsk +){_WORD}"), r"\1<secret>"),
+    ("value", re.compile(
+        rf"(?P<start>{_PAIR_NAME}[\"']?[\s,]{{1,40}}[\"']?value[\"']?\s{{0,8}}[:=]\s{{0,8}}[\"']?)[^\"'\n,}}]{{1,400}}"),
+     _if_secret),
+    ("value", re.compile(
+        rf"(?P<start>\bvalue[\"']?\s{{0,8}}[:=]\s{{0,8}}[\"']?)[^\"'\n,}}]{{1,400}}(?P<end>[\"']?[\s,]{{1,40}}{_PAIR_NAME})"),
+     _if_secret),
+    ("(", re.compile(r"(?P<start>\([\"'](?P<name>[\w.-]{1,80})[\"'], ?b?[\"'])[^\"'\n]{1,400}"), _if_secret),
+    ("CDATA", re.compile(r"(?P<start><(?P<name>[\w:.-]{1,80})[^<>]{0,200}><!\[CDATA\[)[^\]]{1,2000}"), _if_secret),
+    ("<value", re.compile(
+        r"(?P<start>\b(?:name|key)=[\"'](?P<name>[^\"'<>]{1,80})[\"'][^<>]{0,100}>\s{0,20}<value>)[^<]{1,1000}"),
+     _if_secret),
+    ("</", re.compile(
+        r"(?P<start><(?:name|key)>(?P<name>[^<>]{1,80})</(?:name|key)>\s{0,20}<(?:value|string)>)[^<]{1,1000}"),
+     _if_secret),
+    ("\n", re.compile(
+        r"(?<![\w.-])([\w.-]{1,80})(:[ \t]{0,8}[|>][+-]?[ \t]{0,8}\n[ \t]{1,80})"
+        r"(?:[^\n]{0,1000}\n[ \t]{1,80}){0,100}[^\n]{1,1000}"), _block),
+    ("$", re.compile(r"\$(?:1|2[abxy]|5|6|y|apr1|argon2[a-z]{1,2})\$[\w./$=,+]{8,}"), HIDDEN),
+    ("hooks", re.compile(r"(\bhooks\.slack\.com/(?:services|workflows)/|\bapi/webhooks/\d{1,20}/)[\w/-]+"),
+     r"\1<secret>"),
+    (":AA", re.compile(r"(?<!\d)\d{6,12}:AA[\w-]{28,}"), HIDDEN),  # a bot of Telegram
+    ("%3", re.compile(
+        r"((?:token|secret|passw(?:or)?d|key|sig|signature)%3D)[^&\s\"']+", re.IGNORECASE), r"\1<secret>"),
+    ("pul-", re.compile(r"\bpul-[0-9a-f]{40}\b"), HIDDEN),  # Pulumi
+    ("arpa", re.compile(r"\b(?:\d{1,3}\.){4}in-addr\.arpa"), "<address>"),
+    (":", re.compile(r"(\barn:aws[\w-]{0,10}:[\w-]{0,40}:[\w-]{0,40}:)\d{12}(?=:)"), r"\1<account>"),
+    ("arn:", re.compile(r"(\barn:aws[\w:-]{0,90}(?:<account>)?:(?:user|assumed-role/[\w-]{1,64})/)[\w.@+=-]+"),
+     r"\1<user>"),
+    (".dkr.", re.compile(r"(?<!\d)\d{12}(?=\.dkr\.ecr\.)"), "<account>"),
+    ("[", re.compile(r"(?<![\w.:/-])()([A-Za-z][\w.-]{0,62})(?=:\d{2,8}:\d{2,8} \[\d)"), _named_host),  # NCCL
+    ("Linux ", re.compile(r"(\bLinux )([A-Za-z][\w.-]{0,62})(?= \d+\.\d+\.\d+\S{0,60} #\d)"), _named_host),  # uname -a
+    (" ***", re.compile(r"(\[)([A-Za-z][\w.-]{0,62})(?=:\d{2,8}\] \*\*\*)"), _named_host),  # Open MPI
+    ("srun: ", re.compile(r"(\bsrun: error: )([A-Za-z][\w.-]{0,62})(?=: )"), _named_host),
+    (" -", re.compile(r"(\b(?:srun|sbatch|salloc) [^\n]{0,200}?(?:-w|--nodelist)[ =])([A-Za-z][\w.,\[\]-]{0,253})"),
+     _named_host),
+    ("]:", re.compile(r"(\[)([A-Za-z][\w.-]{0,62})(?=\]:\d{2,5}\b)"), _named_host),
+    ("Node: ", re.compile(r"(\bNode: +)([A-Za-z][\w.-]{0,62}/(?:\d{1,3}\.){3}\d{1,3})"), _named_host),
+    ("instance=", re.compile(r"(\binstance=\"?)([A-Za-z][\w.-]{0,62})(?=:\d{2,5}\b)"), _named_host),
+    ("mc ", re.compile(r"(\bmc alias set \S{1,80} \S{1,200} \S{1,80} )\S+"), r"\1<secret>"),
+    ("--", re.compile(r"(--(?:master[_-]addr|rdzv[_-]endpoint|head[_-]node)[= ]+)([A-Za-z][\w.-]{0,253})"),
+     _named_host),
+    (" ", re.compile(r"(\b(?:ssh|scp|ping|mpirun -H|-H) )([A-Za-z][\w:,.-]{0,253})(?![\w:,.@-])"), _digits_in_host),
+    ("host", re.compile(
+        r"(\bhost(?:name)? )([A-Za-z][\w.-]{0,253})(?= port \d|: (?:Name|Temporary|nodename|No address|Unknown))"),
+     _named_host),
+    (" ", re.compile(
+        r"(\b(?:for|user) (?:invalid user |user )?)([A-Za-z_][\w.-]{0,63})(?= from \S{1,80} port|\(uid=| from [\d<])"),
+     _named_user),
+    ("sudo: ", re.compile(r"(\bsudo: {1,8})([A-Za-z_][\w.-]{0,63})(?= : )"), _named_user),
+    ("CRON[", re.compile(r"(\bCRON\[\d{1,10}\]: \()([A-Za-z_][\w.-]{0,63})(?=\))"), _named_user),
+    ("serId=", re.compile(r"(\bUserId=)([A-Za-z_][\w.-]{0,63})(?=\()"), _named_user),
+    ("ser", re.compile(r"((?<![\w-])[Uu]ser(?:name)?=)([A-Za-z_][\w.-]{0,63})"), _named_user),
+    ("r", re.compile(r"((?<![\w-])[-dlcbsp][rwxsStT-]{9}[.+@]? {1,8}\d{1,8} )([\w.-]{1,64}) {1,64}([\w.-]{1,64})(?= )"),
+     _owners),
     ("<<<", re.compile(r"(\bchpasswd ?<<< ?[\"']?[^\s:]{1,64}:)[^\s\"']+"), r"\1<secret>"),
     ("set ", re.compile(
         rf"(?i)(\bconfig(?:ure)? set [\w.]{{0,60}}(?:secret|token|password|key)[\w.]{{0,40}} ){_WORD}"),
@@ -228,15 +337,16 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     ("value", re.compile(r"<[A-Za-z][\w:.-]{0,80}\s[^<>]{1,400}>?"), _attributes),
     ("PRIVATE KEY", re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)[^-]+"), r"\1<secret>"),
     ("assword ", re.compile(r"(?m)(^[ \t]*password +)\S+[ \t]*$", re.IGNORECASE), r"\1<secret>"),  # a line of .netrc
-    (" ", re.compile(
+    ("", re.compile(
         r"((?<![\w.<-])((?:\w{0,40}_)?(?:pass(?:word|wd|phrase|code)?|token|secret|community|(?:api|access|private)_?key"
-        r"|credentials?|pwd|pat|dsn)(?:_\w{1,20})?) {1,8})(?![ -])([^\s\"'`,;)\]}]{3,})", re.IGNORECASE), _after_name),
+        r"|credentials?|pwd|pat|dsn)(?:_\w{1,20})?)[ \t]{1,8})(?![ \t-])([^\s\"'`,;)\]}]{3,})", re.IGNORECASE),
+     _after_name),
     ("-", re.compile(
         r"\b(?:nvapi-|sk-[a-z]+-|xapp-|hvs\.|hvb\.|glsa_|gl[a-z]{2,4}-|dckr_pat_|dop_v1_|tskey-[a-z]+-|PMAK-|NRAK-|xai-"
         r"|pplx-|ATATT3|AGE-SECRET-KEY-)[\w.=-]{10,}"), HIDDEN),
     ("_", re.compile(
-        r"\b(?:[srp]k_(?:live|test)_|whsec_|glsa_|dckr_pat_|dop_v1_|api_org_|gsk_|r8_|sbp_|shp[a-z]{2}_|figd_|rubygems_"
-        r"|lin_api_|ntn_|pul-|sntry[a-z]_)[\w=-]{10,}"), HIDDEN),
+        r"\b(?:[srp]k_(?:live|test)_|whsec_|glsa_|dckr_pat_|dop_v1_|api_org_|gsk_|r8_|sbp_|shp[a-z]{2}_|figd_|tgp_v1_|rubygems_"
+        r"|lin_api_|ntn_|sntry[a-z]_)[\w=-]{10,}"), HIDDEN),
     ("AIza", re.compile(r"\bAIza[\w-]{30,}"), HIDDEN),  # Google
     ("ya29.", re.compile(r"\bya29\.[\w.-]{10,}"), HIDDEN),
     ("hv", re.compile(r"\bhv[sbr]\.[\w-]{16,}"), HIDDEN),  # HashiCorp's Vault
@@ -254,7 +364,7 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
     (" ", re.compile(r"(\bauthorization[\"']?\s*[:=]\s*[\"']?[a-z]+ +)[^\s\"']+", re.IGNORECASE), r"\1<secret>"),
     (" ", re.compile(r"(\bBearer +)[\w.~+/=-]{16,}", re.IGNORECASE), r"\1<secret>"),
     ("=", re.compile(
-        r"([?&](?:sig|pass|pwd|auth|[a-z_-]*(?:signature|credential|token|passw(?:or)?d|secret|key))=)[^&\s\"']+",
+        r"([?&](?:sig|pass|pwd|auth|code|[a-z_-]*(?:signature|credential|token|passw(?:or)?d|secret|key))=)[^&\s\"']+",
         re.IGNORECASE), r"\1<secret>"),
     ("eyJ", re.compile(r"\beyJ[\w-]{6,}\.[\w-]+(\.[\w-]*)?"), "<secret>"),  # a JSON web token
     ("_", re.compile(r"\b(hf_|gh[pousr]_|npm_|github_pat_[A-Za-z0-9]*_?)[A-Za-z0-9]{16,}"), "<secret>"),
@@ -293,7 +403,8 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
         r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:USER|LOGNAME|USERNAME|ACCOUNT)[\"']?\s?[=:]\s?[\"']?)"
         r"([A-Za-z_][\w.\\@-]{0,63})"), _named_user),
     ("", re.compile(
-        r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:HOST|HOSTNAME|NODENAME|NODELIST|COMPUTERNAME|MASTER_ADDR|NODE_LIST|[Hh]ost[Nn]ame)"
+        r"((?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:HOST|HOSTNAME|NODENAME|NODELIST|COMPUTERNAME|MASTER_ADDR|NODE_LIST|NodeList|NodeName|BatchHost"
+        r"|[Hh]ost[Nn]ame)"
         r"[\"']?\s?[=:]"
         r"\s?[\"']?)([A-Za-z][\w.,\[\]-]{0,253})"), _named_host),
     (".", re.compile(
@@ -301,6 +412,7 @@ FORMS: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], 
         r"|remote|nameserver|route|ping|ssh|(?:connect(?:ed|ing|ion)?|listen(?:ing)?|bind|bound) (?:to|from|on|at)"
         rf"|[A-Z_]*(?:ADDR|HOST|IP|NODE|PEER|SERVER|CLIENT))(?:[\"']?\s?[=:]\s?[\"']?|\s\(?))({_QUAD})(?![\d.]*\d)",
         re.IGNORECASE), _named_address),
+    (" port ", re.compile(rf"(?<![\w.])()({_QUAD})(?= port \d)"), _named_address),
     ("/", re.compile(r"(?<![\w.])()((?:\d{1,3}\.){3}\d{1,3})(?=/\d{1,2}(?![\d.\w]))"), _named_address),
     ("", re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{32,}={0,2}(?![A-Za-z0-9])"), _random),
     ("", re.compile(r"(?<![\w-])[0-9a-fA-F]{32,}(?![\w-])"), _hexadecimal),

@@ -356,7 +356,7 @@ def test_no_kind_of_private_text_is_left(kind: str) -> None:
 
 
 def test_there_are_many_kinds() -> None:
-    assert len(leaks.KINDS) >= 140
+    assert len(leaks.KINDS) >= 210
 
 
 @pytest.mark.parametrize("text", leaks.KEPT)
@@ -433,5 +433,5 @@ def test_no_format_of_a_report_leaks(style: str, tmp_path: Path) -> None:
     )
     document = CheckDocument(redact(report._replace(findings=findings), host, facts))
     out = "".join(format_for(style, CheckDocument).render(document, TextStyle()).split())
-    assert len(out) > 30 * len(findings) or style == "prometheus"
+    assert len(out) > 20 * len(findings) or style == "prometheus"
     assert not [private for _, private in cases if "".join(private.split()) in out]
