@@ -62,6 +62,9 @@ class Disk:
         return place
 
 
+_OF_THE_CARD = "nvcc-too-old-for-gpu-arch"
+
+
 def on_the_disk(windows: Windows, case: Case) -> dict[str, Any]:
     host = Snapshot(RootHost(str(windows.drive), case.variables()))
     report: dict[str, Any] = encode_report(report_on(look(host, ProbeRequest(())), host))
@@ -78,8 +81,8 @@ def live(windows: Windows, case: Case, interpreters: list[str], environ: dict[st
 
 
 def roots(report: dict[str, Any], name: str) -> set[tuple[str, str]]:
-    """Codes and subjects of the findings that no other explains."""
-    found = [one for one in report["findings"] if not one.get("explained_by")]
+    """Codes and subjects of the findings that no other explains; a disk has no card."""
+    found = [one for one in report["findings"] if not one.get("explained_by") and one["code"] != _OF_THE_CARD]
     return {(one["code"], one["subject"].replace(name, "this machine").replace("\\", "/")) for one in found}
 
 

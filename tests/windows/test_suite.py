@@ -39,7 +39,11 @@ def test_by_the_python_of_windows(windows: Windows) -> None:
     shutil.copytree(ROOT / "tests", windows.at("tests"), ignore=shutil.ignore_patterns("__pycache__"))
     windows.put("pyproject.toml", ROOT / "pyproject.toml")
     names = [f"tests\\{one}".replace("/", "\\") for one in FILES]
-    done = windows.python("-m", "pytest", "-q", "-p", "no:cacheprovider", *names)
+    started = (
+        "import gpudoctor, pytest, sys; sys.path.insert(0, gpudoctor.HERE); "
+        "raise SystemExit(pytest.main(['-q', '-p', 'no:cacheprovider', *sys.argv[1:]]))"
+    )
+    done = windows.python("-c", started, *names)
     assert done.status == 0, done.out[-3000:]
     passed = re.search(r"(\d+) passed", done.out)
     assert passed is not None
