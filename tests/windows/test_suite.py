@@ -40,7 +40,8 @@ def test_by_the_python_of_windows(windows: Windows) -> None:
     windows.put("pyproject.toml", ROOT / "pyproject.toml")
     names = [f"tests\\{one}".replace("/", "\\") for one in FILES]
     started = (
-        "import gpudoctor, pytest, sys; sys.path.insert(0, gpudoctor.HERE); "
+        "import gpudoctor, os, pytest, sys; here = gpudoctor.HERE; sys.path.insert(0, here); "
+        "os.environ['PYTHONPATH'] = here; "
         "raise SystemExit(pytest.main(['-q', '-p', 'no:cacheprovider', *sys.argv[1:]]))"
     )
     done = windows.python("-c", started, *names)
