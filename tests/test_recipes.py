@@ -74,15 +74,17 @@ def test_by_the_schemas_of_their_readers(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", str(programs)], check=True)
         subprocess.run([str(programs / "bin/pip"), "install", "--quiet", *READERS], check=True)
     schema = ("check-jsonschema", "--builtin-schema")
-    github, gitlab, hooks = (text for page, kind, text in FENCES if (page, kind) == ("ci.md", "yaml"))
+    pages = [text for page, kind, text in FENCES if (page, kind) == ("ci.md", "yaml")]
+    hooks, github = ([one for one in pages if word in one] for word in ("repos:", "on: ["))
+    gitlab = [one for one in pages if one not in {*hooks, *github}]
     asked = [
         *((("kubernetes-validate", "-k", "1.34", "--strict"), text) for text in of("yaml") if "apiVersion" in text),
-        ((*schema, "vendor.github-workflows"), github),
-        ((*schema, "vendor.gitlab-ci", "--data-transform", "gitlab-ci"), gitlab),
-        ((sys.executable, "-m", "pre_commit", "validate-config"), hooks),
+        *(((*schema, "vendor.github-workflows"), text) for text in github),
+        *(((*schema, "vendor.gitlab-ci", "--data-transform", "gitlab-ci"), text) for text in gitlab),
+        *(((sys.executable, "-m", "pre_commit", "validate-config"), text) for text in hooks),
         *((("hcl2tojson",), f"build {{\n{text}}}\n") for text in of("hcl")),
     ]
-    assert len(asked) == 6
+    assert len(asked) == 9
     for (program, *options), text in asked:
         for spoilt in (False, True):  # each of them finds fault with what is no file of its kind
             file = tmp_path / "recipe.yaml"

@@ -5,6 +5,9 @@ Sources: Microsoft, "Naming Files, Paths, and Namespaces"; "Maximum Path Length 
 
 from __future__ import annotations
 
+import os
+import sys
+
 _LONG = {"//?/unc/": "//", "//?/": "", "//./": ""}
 
 
@@ -24,3 +27,12 @@ def usual(path: str) -> str:
         if plain.casefold().startswith(prefix):
             return instead + plain[len(prefix) :]
     return plain
+
+
+def import_path() -> list[str]:
+    """Return the directories from which a subprocess of ours imports: that of our packages, then those of this process.
+
+    In a wheel our packages are in the directory of `gpudoctor`, which is on no sys.path.
+    """
+    ours = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return [ours, *map(os.path.abspath, sys.path)]

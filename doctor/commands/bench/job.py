@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from typing import Any
 
+from compat.base.paths import import_path
 from compat.base.record import NamedTuple
 from doctor.commands.bench import networks
 from doctor.commands.bench.outcome import TORCH, Network, Order
@@ -46,7 +45,7 @@ def jobs(order: Order) -> tuple[Job, ...]:
 def write(job: Job, path: str) -> None:
     """Into a file, with where to import from: packages may lie where only this process knows."""
     content: dict[str, Any] = job._asdict()
-    content["import_from"] = [os.path.abspath(one) for one in sys.path]
+    content["import_from"] = import_path()
     content["network"] = networks.content_of(job.network)
     content["order"] = {**job.order._asdict(), "data": dict(job.order.data)}
     with open(path, "w", encoding="utf-8") as stream:

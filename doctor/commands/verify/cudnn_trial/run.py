@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 
+from compat.base.paths import import_path
 from doctor.commands.verify.cudnn_trial.events import Reading
 from doctor.commands.verify.cudnn_trial.outcome import Ending, Order, Outcome
 from doctor.host.supervised_child import Ended, Program, watch_all
@@ -66,7 +67,7 @@ def _program(order: Order, environ: Mapping[str, str]) -> Program:
     folder = os.path.join(order.meeting, str(order.rank))
     os.mkdir(folder)
     events, told = os.path.join(folder, "events"), os.path.join(folder, "order")
-    content = {"path": [os.path.abspath(one) for one in sys.path], "order": order._asdict(), "events": events}
+    content = {"path": import_path(), "order": order._asdict(), "events": events}
     with open(told, "w", encoding="utf-8") as stream:
         json.dump(content, stream)
     return Program(
