@@ -66,10 +66,13 @@ class CountingHost(PretendHost):
 
 
 def looked(root: Path, tree: Tree | None = None, **environ: str) -> tuple[Facts, list[str]]:
-    """What is seen, and which files were opened in pieces: libraries and programs."""
+    """What is seen, and which files were opened in pieces: libraries and programs.
+
+    The head of the interpreter is read each time: that is less than what is remembered.
+    """
     host = CountingHost(root / "machine", root / "cache", tree or {}, **environ)
     facts = look(host, ProbeRequest(("/venv",)))
-    return facts, [path for path in host.opened if ".so" in path or "/bin/" in path]
+    return facts, [path for path in host.opened if ".so" in path or ("/bin/" in path and not path.endswith("/python"))]
 
 
 def telling(facts: Facts) -> tuple[Any, ...]:

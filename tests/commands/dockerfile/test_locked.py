@@ -170,7 +170,7 @@ def test_what_is_brought(files: dict[str, str], run: str, expected: dict[str, st
         (ALONE, f"{APP}RUN uv sync --frozen\n", "none was found"),
         (UV, "FROM python:3.12\nWORKDIR /app\nRUN uv sync\n", "none was found"),  # it is not copied
         ({**UV, "uv.lock": "version = 9\n"}, f"{APP}RUN uv sync\n", "reads version 1"),
-        ({**UV, "uv.lock": "[[["}, f"{APP}RUN uv sync\n", "it is no TOML"),
+        ({**UV, "uv.lock": "[[["}, f"{APP}RUN uv sync\n", "it is not TOML"),
         ({"pyproject.toml": "[[["}, f"{APP}RUN pip install .\n", "it cannot be read"),
         ({"pyproject.toml": "project = 3\n"}, f"{APP}RUN pip install .\n", "it cannot be read"),
         ({"pyproject.toml": "[project]\ndependencies = 3\n"}, f"{APP}RUN pip install .\n", "it cannot be read"),
