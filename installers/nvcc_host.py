@@ -37,7 +37,7 @@ def accepted_compiler(cuda: str, target: Target, matrix: Matrix) -> tuple[Note, 
         return (_visual_studio(cuda, hosts.msc_min, hosts.msc_max),)
     if hosts.gcc_max is None:
         return ()
-    there = _packaged(target, matrix)
+    there = packaged_compilers(target, matrix)
     if there and max(there) <= hosts.gcc_max:
         return ()
     accepted = f"nvcc of CUDA {cuda} accepts g++ up to {hosts.gcc_max}: `g++ --version` tells yours"
@@ -49,8 +49,8 @@ def accepted_compiler(cuda: str, target: Target, matrix: Matrix) -> tuple[Note, 
     return (Note(accepted, f"if it is newer: `{line}`, then `nvcc -ccbin {name}`"),)
 
 
-def _packaged(target: Target, matrix: Matrix) -> tuple[int, ...]:
-    """The g++ that the distribution has as packages; () where no row knows."""
+def packaged_compilers(target: Target, matrix: Matrix) -> tuple[int, ...]:
+    """Return the major versions of g++ that the distribution has as packages; () where no row knows."""
     rows: tuple[PackagedCompilerRow, ...] = matrix.rows("compiler", "packaged")
     name = f"{target.distribution}-{target.distribution_version}"
     return next((tuple(one.gcc) for one in rows if one.id == name), ())

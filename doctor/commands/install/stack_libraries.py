@@ -10,7 +10,7 @@ from compat.build import accepted_cudas, brings_libraries, oldest_cuda
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import InstallHostCompiler, InstallToolkit
 from compat.reason import BAD, cudnn_reasons, toolkit_reasons
-from compat.row import CompilerRow, CudnnBuildRow, FrameworkRow, PackagedCompilerRow
+from compat.row import CompilerRow, CudnnBuildRow, FrameworkRow
 from compat.target import TargetMachine
 from compat.traits import traits_of
 from compat.version import CudaVersion, CudnnVersion
@@ -21,7 +21,7 @@ from installers.cuda_order import CudaOrder, home_of
 from installers.methods import cuda_toolkit
 from installers.methods.cuda_installer import installer_plan
 from installers.methods.cudnn_archive import Order, archive_plan
-from installers.nvcc_host import accepted_compiler
+from installers.nvcc_host import accepted_compiler, packaged_compilers
 from installers.own_directory import nvcc_on_path
 from installers.plan import Plan, Target
 from installers.repository import repository_row
@@ -175,14 +175,13 @@ def _compiler(cuda: CudaVersion, place: _Place) -> tuple[Step, ...]:
         return accepted_compiler(str(cuda), place.target, place.matrix)
     hosts: CompilerRow = place.matrix.compilers(f"{cuda}.999")
     newest = hosts.gcc_max
-    packaged: tuple[PackagedCompilerRow, ...] = place.matrix.rows("compiler", "packaged")
-    name = f"{place.target.distribution}-{place.target.distribution_version}"
-    row = next((one for one in packaged if one.id == name), None)
-    if row is None or newest is None:
+    packaged = packaged_compilers(place.target, place.matrix)
+    if not packaged or newest is None:
         text = f"install g++, not newer than {newest or 'this CUDA accepts'}"
         return (ByHand(text, f"nvcc of CUDA {cuda} needs it"),)
-    able = [one for one in row.gcc if one <= newest]
+    able = [one for one in packaged if one <= newest]
     if not able:
+        name = f"{place.target.distribution}-{place.target.distribution_version}"
         raise NoLibraries(f"CUDA {cuda} accepts g++ up to {newest}, but {name} has only newer ones")
     return plan_for(InstallHostCompiler(f"g++-{max(able)}"), place.target, place.matrix).steps
 
