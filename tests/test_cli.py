@@ -175,6 +175,15 @@ def test_the_everyday_check_parses_no_options(options: list[str]) -> None:
     assert len(ours) <= MODULES_AT_MOST
 
 
+def test_explain_of_a_file_parses_no_options(tmp_path: Path) -> None:
+    file = tmp_path / "line.txt"
+    file.write_text("Torch not compiled with CUDA enabled\n", encoding="utf-8")
+    argv = repr(["explain", str(file)])
+    done = python("-c", f"import sys; from doctor.cli import execute; execute({argv}); print(' '.join(sys.modules))")
+    assert "cpu-only-wheel" in done.stdout
+    assert set(done.stdout.split()) & {"typer", "doctor.probes", "doctor.cli.explain"} == set()
+
+
 def test_the_help_loads_no_probe_and_no_matrix() -> None:
     done = python("-c", "import sys; from doctor.cli import execute; execute(['--help']); print(' '.join(sys.modules))")
     loaded = set(done.stdout.split())
