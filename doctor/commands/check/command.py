@@ -89,16 +89,15 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
     if options.quiet and options.style and not options.outputs:
         raise BadRequest("-q prints one line of text: omit --format, or add --output FILE")
     host = host_for(subject)
-    report = report_of(subject, started, host)
+    wanted = [one for one in places if one.output or not options.quiet]
+    report = report_of(subject, started, host, with_remedies=bool(wanted))
     if options.redact:
         from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
 
         report = redact(report, host, report.facts)
     status = exit_status(report, severity)
-    wanted = [one for one in places if one.output or not options.quiet]
-    text = deliver_all(
-        CheckDocument(report, options.verbose, _changes(subject, report, host, options)), wanted, terminal
-    )
+    changes = _changes(subject, report, host, options) if wanted else {}
+    text = deliver_all(CheckDocument(report, options.verbose, changes), wanted, terminal)
     if options.quiet:
         from doctor.commands.check.text import verdict_line  # late: the gate reads facts with this module, too
 
@@ -124,7 +123,9 @@ def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportO
     return {code: latest_for(history, code) for code in codes}
 
 
-def report_of(subject: CheckSubject, started: float, machine: Host | None = None) -> Report:
+def report_of(
+    subject: CheckSubject, started: float, machine: Host | None = None, *, with_remedies: bool = True
+) -> Report:
     """Return the report on a subject; `started` is a `time.perf_counter()`. Raises NoSuchName, BadRequest."""
     machine = machine or host_for(subject)
     rules, matrix = load_rules(_codes(subject)), Matrix.of_user()
@@ -142,6 +143,8 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
     expected_by = "--expect-gpu" if subject.expect_gpu else ""
     facts = _assumed(seen.facts._replace(policy=policy, gpu_expected_by=expected_by), subject, matrix)
     seen = seen._replace(facts=facts, revise=_that_was_named(seen.revise, subject.only))
+    if not with_remedies:
+        seen = seen._replace(revise=_that_need_nothing(seen.revise))
     report = diagnose(seen, matrix, rules, started)
     if subject.image is None:
         return report
@@ -219,6 +222,11 @@ def _that_was_named(revise: Revision | None, only: tuple[str, ...]) -> Revision 
         return tuple(one._replace(blocks_verdict=True) if one.code in only else one for one in known)
 
     return named
+
+
+def _that_need_nothing(revise: Revision | None) -> Revision:
+    """Return what also leaves out how faults are fixed: to prove that takes longer than to find them."""
+    return lambda answers: tuple(one._replace(needs=()) for one in (revise(answers) if revise else answers))
 
 
 def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observation:
