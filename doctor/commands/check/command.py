@@ -91,6 +91,8 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
     host = host_for(subject)
     wanted = [one for one in places if one.output or not options.quiet]
     report = report_of(subject, started, host, with_remedies=bool(wanted))
+    if subject.source is None:  # else it has the time of the check that the file holds
+        report = report._replace(made_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     if options.redact:
         from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
 
