@@ -34,6 +34,7 @@ class CheckSubject(NamedTuple):
     image: str | None = None  # a container image
     root: str | None = None  # a directory with the files of another machine
     pythons: tuple[str, ...] = ()
+    all_environments: bool = False  # of this machine, not only the one in use
     deep: bool = False
     expect_gpu: bool = False  # a machine without an NVIDIA GPU is an error
     only: tuple[str, ...] = ()
@@ -156,11 +157,14 @@ def report_of(
 
 
 # By the subject's field: the fields that do not go with it, and the message about the first that was given.
-_OF_A_MACHINE = ("pythons", "root", "image", "config", "deep", "frameworks", "expect_gpu")
+_OF_A_MACHINE = ("pythons", "all_environments", "root", "image", "config", "deep", "frameworks", "expect_gpu")
 _OF_A_BUILD = dict.fromkeys(("target", "build_args"), "{} is for --dockerfile: give it, too")
 _OF_A_LOCK = dict.fromkeys(("python_version", "extras", "groups"), "{} is for --lock: give it, too")
 _OF_AN_IMAGE = {**_OF_A_BUILD, **_OF_A_LOCK, "platform": "{} chooses among the images of --image"}
-_OF_THIS_MACHINE = {"expect_gpu": "{} is about this machine: files do not show its GPU; --assume-gpu names one"}
+_OF_THIS_MACHINE = {
+    "expect_gpu": "{} is about this machine: files do not show its GPU; --assume-gpu names one",
+    "all_environments": "{} is about this machine: of an image or root, all are checked anyway",
+}
 _REFUSED = {
     "source": dict.fromkeys(
         (
@@ -235,7 +239,9 @@ def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observatio
     """Probe a machine, a root or an image; with a plan, remedies are tried on no machine."""
     if not 0 < subject.timeout_s < float("inf"):
         raise BadRequest("--timeout: a number of seconds above 0")
-    request = ProbeRequest(subject.pythons, subject.deep, subject.timeout_s)
+    if subject.pythons and subject.all_environments:
+        raise BadRequest("--python and --all-environments: give one of them")
+    request = ProbeRequest(subject.pythons, subject.all_environments, subject.deep, subject.timeout_s)
     if not subject.frameworks and host.kind == "image":
         from doctor.commands.check.selected import by_selection  # late: few checks are of an image
 

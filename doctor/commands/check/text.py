@@ -101,7 +101,9 @@ def _nothing_to_judge(report: Report) -> str:
     if not environments.value:
         return _NO_PYTHON
     seen = (one.frameworks for one in environments.value)
-    return _NO_FRAMEWORK if all(isinstance(one, Seen) and not one.value for one in seen) else ""
+    if not all(isinstance(one, Seen) and not one.value for one in seen):
+        return ""
+    return _NO_FRAMEWORK + ("s" if len(environments.value) > 1 else "")
 
 
 def show_finding(page: Page, finding: Finding, change: str = "") -> None:
