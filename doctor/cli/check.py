@@ -126,8 +126,7 @@ def check(
     Without --python, gpudoctor checks the first of these environments that exists:
 
     \b
-    - the active virtual or conda environment
-    - ./.venv
+    - the active virtual or conda environment, ./.venv
     - the one that uv, pixi, poetry or hatch keeps here
     - that of python3 on PATH (on Windows: of py)
     """  # noqa: D301 - \b keeps click from joining the lines of a list
