@@ -100,7 +100,8 @@ def of_loader(text: str) -> Cause:
     absent = _ABSENT.search(text)
     if absent:
         return of_absent(next(filter(None, absent.groups())))
-    return Cause(NOT_LOADABLE, f"the loader refuses it: {_one_line(text)}")
+    one_line = " ".join(text.split())[:300]
+    return Cause(NOT_LOADABLE, f"the loader refuses it: {one_line}")
 
 
 def of_absent(library: str) -> Cause:
@@ -296,7 +297,3 @@ def of_signal(number: int, doing: str, stderr: str) -> Cause:
     if name == "SIGILL":
         return Cause(CRASH, f"the process ends with SIGILL{at}: this processor lacks an instruction that it uses")
     return Cause(CRASH, f"the process ends with {name}{at}")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:300]

@@ -193,15 +193,11 @@ def _kernel(host: Host) -> Fact[str]:
     if host.os_family == "windows":
         return Unseen("not separate from the Windows release")
     if not host.is_live:
-        return _newest_kernel(host)
+        kernels = installed_kernels(host)
+        if not kernels:
+            return Unseen("no kernel is installed in this root (/lib/modules is empty or missing)")
+        return Seen(kernels[-1], Place("/lib/modules"))
     return _text(host, _KERNEL_RELEASE)
-
-
-def _newest_kernel(host: Host) -> Fact[str]:
-    kernels = installed_kernels(host)
-    if not kernels:
-        return Unseen("no kernel is installed in this root (/lib/modules is empty or missing)")
-    return Seen(kernels[-1], Place("/lib/modules"))
 
 
 def installed_kernels(host: Host) -> list[str]:
@@ -423,19 +419,15 @@ def _identity(host: Host) -> _Identity:
     try:
         uid, groups = _process_ids(host.read_text("/proc/self/status", _SMALL_BYTES))
     except (HostError, ValueError, KeyError, IndexError):
-        return _identity_by_environment(host)
+        why = Unseen("/proc/self/status cannot be read")
+        name = host.environ.get("USERNAME") or host.environ.get("USER")
+        return _Identity(Seen(name, "environment") if name else why, why, why)
     names = names_by_id(host, "/etc/group")
     return _Identity(
         _user(host, uid),
         Seen(tuple(names.get(group, str(group)) for group in groups), "/proc/self/status, /etc/group"),
         Seen(uid == 0, Place("/proc/self/status")),
     )
-
-
-def _identity_by_environment(host: Host) -> _Identity:
-    why = Unseen("/proc/self/status cannot be read")
-    name = host.environ.get("USERNAME") or host.environ.get("USER")
-    return _Identity(Seen(name, "environment") if name else why, why, why)
 
 
 def _sudo_user(host: Host) -> Fact[str]:
@@ -488,7 +480,9 @@ def _kernel_log(host: Host) -> Fact[tuple[str, ...]]:
         return Seen(_of_interest(_messages(host.drain("/dev/kmsg"))), Place("/dev/kmsg"))
     except HostError as refused:
         try:
-            return Seen(_of_interest(_this_boot(_tail(host, "/var/log/kern.log"))), Place("/var/log/kern.log"))
+            lines = _tail(host, "/var/log/kern.log").splitlines()
+            first = next((at for at in range(len(lines) - 1, -1, -1) if "Linux version " in lines[at]), 0)
+            return Seen(_of_interest(lines[first:]), Place("/var/log/kern.log"))
         except (HostError, OSError):
             return Unseen(f"the kernel's log cannot be read ({refused}); `sudo dmesg` shows it")
 
@@ -509,13 +503,6 @@ def _tail(host: Host, path: str) -> str:
     with host.open(path) as stream:
         stream.seek(max(0, host.status(path).size_bytes - _LOG_FILE_AT_MOST_BYTES))
         return stream.read(_LOG_FILE_AT_MOST_BYTES).decode("utf-8", "replace")
-
-
-def _this_boot(text: str) -> list[str]:
-    """The lines since the kernel last said its version, which it does first."""
-    lines = text.splitlines()
-    first = next((at for at in range(len(lines) - 1, -1, -1) if "Linux version " in lines[at]), 0)
-    return lines[first:]
 
 
 def _of_interest(lines: Iterator[str] | list[str]) -> tuple[str, ...]:

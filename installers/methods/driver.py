@@ -235,7 +235,11 @@ def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tu
         stream = _stream(need, branch)
         argv = ("dnf", "module", "install", "-y", f"nvidia-driver:{stream}")
         reset = Command(_RESET, "disable the module stream of another driver", needs_root=True, inverse=_STREAM_STAYS)
-        driver = Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream))
+        module = f"nvidia-driver:{stream}"
+        out = (("dnf", "module", "remove", "-y", module), ("dnf", "module", "reset", "-y", "nvidia-driver"))
+        driver = Command(
+            argv, _WHY, needs_root=True, timeout_s=3600, inverse=Inverse(out, "the old driver is not restored; reboot")
+        )
         return (*steps, reset, driver)
     lock = _locked(target, branch) if need.versions.startswith("==") else ()
     return (*steps, *lock, install(target, _meta(need, branch), why=_WHY))
@@ -324,12 +328,6 @@ def _pacman(need: InstallDriver, target: Target, matrix: Matrix, branch: int) ->
         text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR, in place of nvidia-open"
         return (headers, ByHand(text, "the distribution's repositories have only the newest branch"))
     return (install(target, *kernel_headers(target, target.kernel), "nvidia-open-dkms", "nvidia-utils", why=_WHY),)
-
-
-def _stream_left(stream: str) -> Inverse:
-    module = f"nvidia-driver:{stream}"
-    out = (("dnf", "module", "remove", "-y", module), ("dnf", "module", "reset", "-y", "nvidia-driver"))
-    return Inverse(out, "the old driver is not restored; reboot")
 
 
 _WRITERS = {"apt": _apt, "yum": _yum, "dnf": _dnf, "zypper": _zypper, "pacman": _pacman}

@@ -52,14 +52,10 @@ def _apply(step: FetchKeyring, run: Run) -> None:
     to = os.path.join(run.staged(""), step.to)
     download = Download(url=step.url, to=step.to, sha256=(), size_bytes=None, digest_from="", why=step.why)
     fetch_unknown(download, to, run.report, run.limits._replace(cap_bytes=_LARGEST_BYTES))
-    found = _fingerprints(_keyring_in(to, step.keyring))
+    tar = _output(("dpkg-deb", "--fsys-tarfile", to))
+    found = _fingerprints(_output(("tar", "-xO", step.keyring), tar))
     if not found or not set(found) <= set(step.fingerprints):
         raise WrongKey(f"{step.url} contains the signing key {', '.join(found) or '(none)'}, which is not NVIDIA's")
-
-
-def _keyring_in(package: str, inside: str) -> bytes:
-    tar = _output(("dpkg-deb", "--fsys-tarfile", package))
-    return _output(("tar", "-xO", inside), tar)
 
 
 def _fingerprints(keyring: bytes) -> tuple[str, ...]:

@@ -85,7 +85,9 @@ def _copy_anew(about: TrialContext) -> Need:
 
 def _library(about: TrialContext) -> tuple[Need, ...]:
     """The wheel that brings a library of CUDA into the copy's environment; else the toolkit that has it."""
-    interpreter = _interpreter(about)
+    environments = value_or(about.facts.environments, ())
+    prefix = about.subject.copy.environment if about.subject.copy else ""
+    interpreter = next((one.interpreter for one in environments if one.prefix == prefix), "")
     try:
         wheel = about.matrix.library_named(about.cause.library).wheel
     except Uncovered:
@@ -94,12 +96,6 @@ def _library(about: TrialContext) -> tuple[Need, ...]:
     toolkit = (InstallToolkit(f"=={about.cuda.major}.*"),) if about.cuda else ()
     what = f"Install the CUDA release that has {about.cause.library or 'the CUDA runtime'}."
     return (*wheels, *toolkit) or (Advice(what),)
-
-
-def _interpreter(about: TrialContext) -> str:
-    environments = value_or(about.facts.environments, ())
-    prefix = about.subject.copy.environment if about.subject.copy else ""
-    return next((one.interpreter for one in environments if one.prefix == prefix), "")
 
 
 def _glibc(about: TrialContext) -> tuple[Need, ...]:
