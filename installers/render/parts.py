@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 from installers.plan import Plan, Target
 from installers.render.comments import comment
 from installers.step import Shell, Step, StepType, kind_of
 from installers.steps.unless import Unless
+
+_FUNCTIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions")
 
 
 def beginning(steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -49,3 +52,9 @@ def numbered(steps: tuple[Step, ...]) -> Iterator[tuple[int, Step]]:
         told = kind_of(step).title(step) != "" and not kind_of(step).is_note
         number += told
         yield (number if told else 0), step
+
+
+def function_text(file: str) -> str:
+    """Return what a file of `functions/` adds to a script."""
+    with open(os.path.join(_FUNCTIONS, file), encoding="utf-8") as stream:
+        return stream.read()

@@ -14,7 +14,6 @@ from compat.base.process import Launch, run_process
 from compat.base.record import NamedTuple
 from installers.command import environment_of, refuse_command
 from installers.errors import InstallError
-from installers.render import bash_functions
 from installers.render.bash import protocol, quote, script_word
 from installers.step import Lines, Shell, StepType, nothing
 from installers.steps.command import Command
@@ -105,7 +104,7 @@ def _bash_script(step: FetchKeyring, _: Target) -> Lines:
 KIND = StepType(
     FetchKeyring,
     title=lambda step: f"download {step.to}",
-    bash=Shell(_bash, _bash_script, functions=lambda _: (bash_functions.STOP, bash_functions.RECEIVE)),
+    bash=Shell(_bash, _bash_script, functions=lambda _: ("stop.sh", "receive.sh")),
     powershell=Shell(nothing),  # Windows has no such packages
     apply=_apply,
     staged=True,
