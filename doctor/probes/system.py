@@ -417,7 +417,11 @@ def _identity(host: Host) -> _Identity:
     if not host.is_live:
         return _Identity(*[Unseen(_NO_USER)] * 3)
     try:
-        uid, groups = _process_ids(host.read_text("/proc/self/status", _SMALL_BYTES))
+        lines = dict(
+            line.split(":", 1) for line in host.read_text("/proc/self/status", _SMALL_BYTES).splitlines() if ":" in line
+        )
+        process_ids = {int(lines["Gid"].split()[1]), *map(int, lines["Groups"].split())}
+        uid, groups = int(lines["Uid"].split()[1]), sorted(process_ids)
     except (HostError, ValueError, KeyError, IndexError):
         why = Unseen("/proc/self/status cannot be read")
         name = host.environ.get("USERNAME") or host.environ.get("USER")
@@ -432,13 +436,6 @@ def _identity(host: Host) -> _Identity:
 
 def _sudo_user(host: Host) -> Fact[str]:
     return Seen(host.environ.get("SUDO_USER", ""), "SUDO_USER") if host.is_live else Unseen(_NO_USER)
-
-
-def _process_ids(status: str) -> tuple[int, list[int]]:
-    """Effective user and all groups of a process, from /proc/<pid>/status."""
-    lines = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-    groups = {int(lines["Gid"].split()[1]), *map(int, lines["Groups"].split())}
-    return int(lines["Uid"].split()[1]), sorted(groups)
 
 
 def _user(host: Host, uid: int) -> Fact[str]:

@@ -189,7 +189,11 @@ def _debian(need: InstallDriver, target: Target, matrix: Matrix, headers: Comman
     """NVIDIA's repository: a Debian release keeps the driver branch that it came with."""
     own = _offered(branch, target, matrix)
     if own:
-        return _debian_own(own, target, matrix, headers)
+        # Branches that NVIDIA's repository for that release never had.
+        debian_own = _OF_DEBIAN[own.branch]
+        if not own.brings[target.distribution_version]:
+            return (_elsewhere(debian_own, own, target, matrix),)
+        return (_COMPONENTS, *refresh(target), headers, install(target, debian_own, why=_WHY))
     package, steps = _meta(need, branch), (*add_repository(target, matrix), headers)
     if not need.versions:
         return (*steps, install(target, package, why=_WHY))
@@ -201,14 +205,6 @@ def _debian(need: InstallDriver, target: Target, matrix: Matrix, headers: Comman
 
 _COMPONENTS = ByHand("enable Debian's components contrib and non-free in its apt sources, if they are not enabled yet")
 _OF_DEBIAN = {390: "nvidia-legacy-390xx-driver", 470: "nvidia-tesla-470-driver"}
-
-
-def _debian_own(row: OwnDriverRow, target: Target, matrix: Matrix, headers: Command) -> tuple[Step, ...]:
-    """Branches that NVIDIA's repository for that release never had."""
-    package = _OF_DEBIAN[row.branch]
-    if not row.brings[target.distribution_version]:
-        return (_elsewhere(package, row, target, matrix),)
-    return (_COMPONENTS, *refresh(target), headers, install(target, package, why=_WHY))
 
 
 def _unstable(need: InstallDriver, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
