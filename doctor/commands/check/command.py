@@ -88,17 +88,16 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
     severity, places = options.severity, options.places  # before anything is looked at
     if options.quiet and options.style and not options.outputs:
         raise BadRequest("-q prints one line of text: omit --format, or add --output FILE")
-    host = host_for(subject)
-    report = report_of(subject, started, host)
+    host, matrix = host_for(subject), Matrix.of_user()
+    report = report_of(subject, started, host, matrix)
     if options.redact:
         from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
 
         report = redact(report, host, report.facts)
     status = exit_status(report, severity)
     wanted = [one for one in places if one.output or not options.quiet]
-    text = deliver_all(
-        CheckDocument(report, options.verbose, _changes(subject, report, host, options)), wanted, terminal
-    )
+    changes = _changes(subject, report, host, matrix, redacted=options.redact)
+    text = deliver_all(CheckDocument(report, options.verbose, changes), wanted, terminal)
     if options.quiet:
         from doctor.commands.check.text import verdict_line  # late: the gate reads facts with this module, too
 
@@ -106,7 +105,7 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
     return text, status
 
 
-def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportOptions) -> dict[str, str]:
+def _changes(subject: CheckSubject, report: Report, host: Host, matrix: Matrix, *, redacted: bool) -> dict[str, str]:
     """By the code of a finding of a machine, the newest change that may explain it; a healthy one is not asked."""
     codes = {one.code for one in report.findings if not one.explained_by and one.severity is not Severity.INFO}
     if not codes or {subject.source, subject.dockerfile, subject.lock, subject.image} != {None}:
@@ -114,20 +113,22 @@ def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportO
     from doctor.changes import DAY_S, history_of, latest_for
 
     try:
-        history = history_of(host, report, time.time() - _CHANGED_DAYS * DAY_S, Matrix.of_user())
+        history = history_of(host, report, time.time() - _CHANGED_DAYS * DAY_S, matrix, begins=False)
     except Exception:  # noqa: BLE001 - it is an addition: `gpudoctor changed` says what is wrong with the records
         return {}
-    if options.redact:
+    if redacted:
         from doctor.output.redact import redact
 
         history = redact(history, host, report.facts)
     return {code: latest_for(history, code) for code in codes}
 
 
-def report_of(subject: CheckSubject, started: float, machine: Host | None = None) -> Report:
+def report_of(
+    subject: CheckSubject, started: float, machine: Host | None = None, matrix: Matrix | None = None
+) -> Report:
     """Return the report on a subject; `started` is a `time.perf_counter()`. Raises NoSuchName, BadRequest."""
-    machine = machine or host_for(subject)
-    rules, matrix = load_rules(_codes(subject)), Matrix.of_user()
+    machine, matrix = machine or host_for(subject), matrix or Matrix.of_user()
+    rules = load_rules(_codes(subject))
     if subject.source is not None:
         from doctor.commands.explain.from_file import report_of_file  # late: few checks are of a file
 
