@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 
+from compat.base.paths import text_beside
 from installers.plan import Plan, Target
 from installers.render.comments import comment
 from installers.step import Shell, Step, StepType, kind_of
 from installers.steps.unless import Unless
-
-_FUNCTIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions")
 
 
 def beginning(steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -56,5 +54,4 @@ def numbered(steps: tuple[Step, ...]) -> Iterator[tuple[int, Step]]:
 
 def function_text(file: str) -> str:
     """Return what a file of `functions/` adds to a script."""
-    with open(os.path.join(_FUNCTIONS, file), encoding="utf-8") as stream:
-        return stream.read()
+    return text_beside(__file__, f"functions/{file}")

@@ -8,43 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from compat.base.paths import text_beside
 from doctor.output.document import Format, TextStyle
 
 if TYPE_CHECKING:
     from doctor.model.finding import Evidence, Finding, Remedy
     from doctor.output.finding_views import Judged
 
-_HEAD = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root { color-scheme: light dark; --error: #c62828; --warning: #b26a00; --info: #607d8b }
-@media (prefers-color-scheme: dark) { :root { --error: #ff8a80; --warning: #ffb74d; --info: #90a4ae } }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem }
-article { border-left: .3rem solid var(--info); margin: 1.5rem 0; padding: 0 1rem }
-article.error { border-color: var(--error) } article.warning { border-color: var(--warning) }
-h1, h2 { line-height: 1.25; overflow-wrap: anywhere } h2 { font-size: 1.15rem; margin: 0 }
-p, li { overflow-wrap: anywhere } .small { font-size: .875rem; opacity: .8 }
-pre { border: 1px solid; border-radius: .3rem; overflow-x: auto; padding: .6rem } summary { cursor: pointer }
-@media print { pre { white-space: pre-wrap } }
-</style>
-</head>
-<body>
-"""
-
 
 def render(document: Judged, style: TextStyle) -> str:
     """The answer first, how it is known, what to do; then what is unknown; then the report as text."""
     from doctor.output.finding_views import open_questions
 
+    head = text_beside(__file__, "head.html")
     title = _escaped(f"gpudoctor: {document.verdict}")
     roots = [one for one in document.findings if not one.explained_by]
     questions = sorted({(one.why, one.code) for one in open_questions(document)})
-    parts = [_HEAD.replace("{title}", title), f"<h1>{title}</h1>", *map(_article, roots)]
+    parts = [head.replace("{title}", title), f"<h1>{title}</h1>", *map(_article, roots)]
     if questions:
         parts += ["<h2>Unknown</h2>", "<ul>"]
         parts += [f"<li>{_escaped(why)} <span class='small'>{_escaped(code)}</span></li>" for why, code in questions]
