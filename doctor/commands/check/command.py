@@ -89,9 +89,9 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
     severity, places = options.severity, options.places  # before anything is looked at
     if options.quiet and options.style and not options.outputs:
         raise BadRequest("-q prints one line of text: omit --format, or add --output FILE")
-    host = host_for(subject)
+    host, matrix = host_for(subject), Matrix.of_user()
     wanted = [one for one in places if one.output or not options.quiet]
-    report = report_of(subject, started, host, with_remedies=bool(wanted))
+    report = report_of(subject, started, host, matrix, with_remedies=bool(wanted))
     if subject.source is None:  # else it has the time of the check that the file holds
         report = report._replace(made_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     if options.redact:
@@ -99,7 +99,7 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
 
         report = redact(report, host, report.facts)
     status = exit_status(report, severity)
-    changes = _changes(subject, report, host, options) if wanted else {}
+    changes = _changes(subject, report, host, matrix, redacted=options.redact) if wanted else {}
     text = deliver_all(CheckDocument(report, options.verbose, changes), wanted, terminal)
     if options.quiet:
         from doctor.commands.check.text import verdict_line  # late: the gate reads facts with this module, too
@@ -108,7 +108,7 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
     return text, status
 
 
-def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportOptions) -> dict[str, str]:
+def _changes(subject: CheckSubject, report: Report, host: Host, matrix: Matrix, *, redacted: bool) -> dict[str, str]:
     """By the code of a finding of a machine, the newest change that may explain it; a healthy one is not asked."""
     codes = {one.code for one in report.findings if not one.explained_by and one.severity is not Severity.INFO}
     if not codes or {subject.source, subject.dockerfile, subject.lock, subject.image} != {None}:
@@ -116,10 +116,10 @@ def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportO
     from doctor.changes import DAY_S, history_of, latest_for
 
     try:
-        history = history_of(host, report, time.time() - _CHANGED_DAYS * DAY_S, Matrix.of_user())
+        history = history_of(host, report, time.time() - _CHANGED_DAYS * DAY_S, matrix, begins=False)
     except Exception:  # noqa: BLE001 - it is an addition: `gpudoctor changed` says what is wrong with the records
         return {}
-    if options.redact:
+    if redacted:
         from doctor.output.redact import redact
 
         history = redact(history, host, report.facts)
@@ -127,11 +127,16 @@ def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportO
 
 
 def report_of(
-    subject: CheckSubject, started: float, machine: Host | None = None, *, with_remedies: bool = True
+    subject: CheckSubject,
+    started: float,
+    machine: Host | None = None,
+    matrix: Matrix | None = None,
+    *,
+    with_remedies: bool = True,
 ) -> Report:
     """Return the report on a subject; `started` is a `time.perf_counter()`. Raises NoSuchName, BadRequest."""
-    machine = machine or host_for(subject)
-    rules, matrix = load_rules(_codes(subject)), Matrix.of_user()
+    machine, matrix = machine or host_for(subject), matrix or Matrix.of_user()
+    rules = load_rules(_codes(subject))
     if subject.source is not None:
         from doctor.commands.explain.from_file import report_of_file  # late: few checks are of a file
 

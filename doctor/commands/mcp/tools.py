@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from compat.base.paths import text_beside
 from compat.base.record import NamedTuple
 
-_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tools.json")
 _OURS = ("option", "input")  # of a property: the option that takes it, or that it is read from standard input
 _HINTS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
@@ -82,8 +81,7 @@ class Tool(NamedTuple):
 @cache
 def tools() -> Mapping[str, Tool]:
     """Return the tools by their names."""
-    with open(_FILE, encoding="utf-8") as file:
-        rows = json.load(file)
+    rows = json.loads(text_beside(__file__, "tools.json"))
     return {
         name: Tool(
             name=name,

@@ -6,10 +6,10 @@ click selects a whole command, so that it can be copied without a script.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from compat.base.paths import text_beside
 from doctor.output.document import Format, TextStyle
 
 if TYPE_CHECKING:
@@ -17,19 +17,6 @@ if TYPE_CHECKING:
     from doctor.output.finding_views import Judged
     from doctor.output.sections import Cell, Sectioned, Table
 
-_HEAD = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{digest}'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-"""
-_STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.css")
 _WORDS = {"error": "error", "warning": "warning", "unknown": "unknown", "ok": "no fault"}
 _SIGNS = {"error": "✗", "warning": "!", "unknown": "?", "ok": "✓"}
 
@@ -41,12 +28,14 @@ def render(document: Judged, style: TextStyle) -> str:
 
     from doctor.output.sections import is_sectioned
 
-    with open(_STYLE, encoding="utf-8") as file:
-        rules = file.read()
+    rules = text_beside(__file__, "page.css")
     title = _escaped(document.title() if is_sectioned(document) else f"gpudoctor: {document.verdict}")
     digest = b64encode(sha256(rules.encode()).digest()).decode()
     roots = [one for one in document.findings if not one.explained_by]
-    parts = [_HEAD.format(digest=digest, title=title, style=rules).rstrip(), f"<h1>{title}</h1>"]
+    parts = [
+        text_beside(__file__, "head.html").format(digest=digest, title=title, style=rules).rstrip(),
+        f"<h1>{title}</h1>",
+    ]
     if is_sectioned(document):
         parts += [f"<p class='small'>{_escaped(one)}</p>" for one in document.about()]
         parts += ["<ul>", *(_in_short(one, number) for number, one in enumerate(roots, 1)), "</ul>"] if roots else []
