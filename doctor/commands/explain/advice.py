@@ -6,12 +6,12 @@ The commands are gpudoctor's own plans, or a wheel that a row of the matrix name
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from compat.base.paths import text_beside
 from compat.base.record import NamedTuple
 from compat.cards import NoGpuName, gpu_card_of
 from compat.matrix import Matrix, Uncovered
@@ -53,8 +53,7 @@ def can_help(causes: tuple[Cause, ...]) -> bool:
 
 @lru_cache(maxsize=1)
 def _rows() -> dict[str, dict[str, str]]:
-    with open(os.path.join(os.path.dirname(__file__), "advice.json"), encoding="utf-8") as file:
-        rows: dict[str, dict[str, str]] = json.load(file)["advice"]
+    rows: dict[str, dict[str, str]] = json.loads(text_beside(__file__, "advice.json"))["advice"]
     return rows
 
 

@@ -11,6 +11,7 @@ from functools import cache, partial
 from typing import Any
 
 from compat.base.discover import load_one, names_in
+from compat.base.paths import text_beside
 from compat.base.record import NamedTuple
 from compat.version import CudaVersion
 from doctor.commands.explain import dumps as dumps_package
@@ -85,8 +86,7 @@ def all_dumps() -> dict[str, Dump]:
 
 
 def _of_rows(file_name: str) -> Dump:
-    with open(os.path.join(dumps_package.__path__[0], file_name), encoding="utf-8") as file:
-        told: dict[str, Any] = json.load(file)
+    told: dict[str, Any] = json.loads(text_beside(str(dumps_package.__file__), file_name))
     keys = {key: Field[name] for key, name in told.get("keys", {}).items()}
     return Dump(told["title"], told["mark"], partial(_by_rows, keys, told["lines"]), told["source"])
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from functools import cache
 from typing import Any
+
+from compat.base.paths import text_beside
 
 
 @cache
 def table(name: str) -> dict[str, Any]:
     """Return a file of this directory, read once."""
-    with open(os.path.join(os.path.dirname(__file__), f"{name}.json"), encoding="utf-8") as file:
-        rows: dict[str, Any] = json.load(file)
+    rows: dict[str, Any] = json.loads(text_beside(__file__, f"{name}.json"))
     return rows
