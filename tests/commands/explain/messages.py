@@ -667,10 +667,9 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 20.00 MiB.", "out-of-memory-not-a-stack-fault"),
     ("libva error: /usr/lib/dri/iHD_drv_video.so init failed", "no-nvidia-gpu"),
     ("AssertionError: Torch not compiled with XPU enabled", "not-a-stack-problem"),
-    ("log\n|   0  NVIDIA GeForce RTX 3090 |\nHIP error: invalid device function", "not-a-stack-problem"),
+    ("GPU 0: Tesla T4 (UUID: GPU-1)\nHIP error: invalid device function", "not-a-stack-problem"),
     (
-        "ROCM used to build PyTorch: N/A\nHIP runtime version: N/A\nMIOpen runtime version: N/A\n"
-        "CUDA error: no kernel image is available for execution on the device",
+        "MIOpen runtime version: N/A\nCUDA error: no kernel image is available for execution on the device",
         "gpu-arch-not-in-build",
     ),
     # every form of Docker's message
@@ -717,7 +716,7 @@ FIXES: tuple[tuple[str, str, str], ...] = (
         "cuda-python<=11.7.0",
     ),
     (
-        "numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject",
+        "numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88",
         "numpy-abi-mismatch",
         "numpy<2",
     ),
