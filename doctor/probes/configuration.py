@@ -40,6 +40,17 @@ _NAMES = frozenset(
         *("TF_ENABLE_CUBLAS_TENSOR_OP_MATH_FP32", "TF_ENABLE_CUDNN_TENSOR_OP_MATH_FP32"),
         *("TF_FORCE_GPU_ALLOW_GROWTH", "TF_FORCE_UNIFIED_MEMORY", "TF_GPU_ALLOCATOR", "TF_GPU_THREAD_MODE"),
         *("TF_USE_CUDNN_BATCHNORM_SPATIAL_PERSISTENT", "TF_USE_LEGACY_KERAS", "TF_XLA_FLAGS"),
+        *("CUBLAS_WORKSPACE_CONFIG", "CUDA_CACHE_MAXSIZE", "CUDA_DEVICE_MAX_CONNECTIONS", "GLOO_SOCKET_IFNAME"),
+        *("JAX_DEBUG_NANS", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_DISABLE_JIT", "JAX_ENABLE_COMPILATION_CACHE"),
+        *("JAX_ENABLE_X64", "JAX_LOG_COMPILES", "NCCL_BUFFSIZE", "NCCL_CROSS_NIC", "NCCL_DMABUF_ENABLE"),
+        *("NCCL_IB_GID_INDEX", "NCCL_IB_RETRY_CNT", "NCCL_IB_TIMEOUT", "NCCL_MAX_NCHANNELS", "NCCL_MIN_NCHANNELS"),
+        *("NCCL_MNNVL_ENABLE", "NCCL_NTHREADS", "NCCL_OOB_NET_IFNAME", "NUMBA_CUDA_PER_THREAD_DEFAULT_STREAM"),
+        *("NUMBA_CUDA_USE_NVIDIA_BINDING", "OLLAMA_GPU_OVERHEAD", "OLLAMA_KEEP_ALIVE", "OLLAMA_KV_CACHE_TYPE"),
+        *("OLLAMA_MAX_LOADED_MODELS", "OLLAMA_MAX_QUEUE", "OLLAMA_NUM_PARALLEL", "PYTORCH_JIT"),
+        *("TORCH_DISTRIBUTED_DEBUG", "TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_BLOCKING_WAIT"),
+        *("TORCH_NCCL_DESYNC_DEBUG", "TORCH_NCCL_DUMP_ON_TIMEOUT", "TORCH_NCCL_ENABLE_MONITORING"),
+        *("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "TORCH_NCCL_NAN_CHECK", "TORCH_NCCL_TRACE_BUFFER_SIZE"),
+        *("TORCH_SHOW_CPP_STACKTRACES", "TP_SOCKET_IFNAME", "XLA_CLIENT_MEM_FRACTION"),
         *("XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_PREALLOCATE"),
     )
 )
@@ -49,8 +60,8 @@ _TRACED = (
 )  # fmt: skip
 # How variables begin that name a file or a directory (named_files has them whole).
 _NAMING = (
-    "CUDACXX", "CUDAHOSTCXX", "CUDNN_", "CUPY_CUDA_LIB_PATH", "LD_AUDIT", "LD_PRELOAD", "NCCL_", "NUMBA_CUDA_DRIVER",
-    "NVCC_CCBIN", "PYTORCH_NVCC", "TRITON_",
+    "CUDACXX", "CUDAHOSTCXX", "CUDNN_", "CUPY_CUDA_LIB_PATH", "GLOO_SOCKET_IFNAME", "LD_AUDIT", "LD_PRELOAD", "NCCL_",
+    "NUMBA_CUDA_DRIVER", "NVCC_CCBIN", "PYTORCH_NVCC", "TP_SOCKET_IFNAME", "TRITON_",
 )  # fmt: skip
 # The last file that sets a variable wins, so the ones that a shell reads last are looked into first.
 _HOME_SCRIPTS = (".zshrc", ".bashrc", ".bash_profile", ".profile", ".zshenv")
@@ -82,7 +93,10 @@ def look(host: Host) -> ConfigurationFacts:
 
 # A name of one of these families that differs in one letter from a known one is mostly a mistake. Of real variables no
 # two differ so little, but for those of a version: CUDA_PATH_V12_8.
-_FAMILIES = ("CUDA_", "CUDNN_", "JAX_", "LD_", "NCCL_", "NVIDIA_", "PYTORCH_", "TF_", "TORCH_", "TRITON_", "XLA_")
+_FAMILIES = (
+    "CUBLAS_", "CUDA_", "CUDNN_", "CUPY_", "GLOO_", "JAX_", "LD_", "NCCL_", "NUMBA_", "NVIDIA_", "OLLAMA_", "PYTORCH_",
+    "TF_", "TORCH_", "TRITON_", "XLA_",
+)  # fmt: skip
 _SHORTEST = 9  # letters of a name that is compared: CUDA_HOME
 
 
