@@ -9,6 +9,7 @@ from doctor.host import Host
 from doctor.host.optional_reads import names_of, text_of
 from doctor.model.facts.environment import ConfigurationFacts, NamedFile, NearName, Setting, Variable
 from doctor.model.facts.seen import Place, Seen
+from doctor.pyenv.prefixes import is_environment
 
 # Each is named, and none by its beginning: TF_VAR_... is Terraform's, NVIDIA_API_KEY and TORCH_HUB_TOKEN are keys.
 # Sources: the environment variables that CUDA, NCCL, the container toolkit and each framework document, and those that
@@ -81,7 +82,7 @@ def look(host: Host) -> ConfigurationFacts:
     """Variables by name, and settings in the order in which later ones win."""
     named = _named(host)
     wrong = frozenset(one.variable for one in named if one.problem)
-    variables = tuple(_variable(host, name, wrong) for name in sorted(host.environ) if decides(name))
+    variables = tuple(_variable(host, name, wrong) for name in sorted(host.environ) if decides(name) or name in wrong)
     settings = (*_theano(host), *_keras(host))
     return ConfigurationFacts(
         Seen(variables, "environment"),
@@ -123,11 +124,20 @@ def _is_one_letter_off(one: str, other: str) -> bool:
 def _named(host: Host) -> tuple[NamedFile, ...]:
     """The files that variables name; on Windows none are followed."""
     names = [name for name in sorted(host.environ) if name.startswith(_NAMING)] if host.os_family == "linux" else []
+    gone = tuple(_gone_environments(host))
     if not names:
-        return ()
+        return gone
     from doctor.probes import named_files  # late: few users have set one
 
-    return tuple(one for name in names for one in named_files.look(host, name, host.environ[name]))
+    return (*gone, *(one for name in names for one in named_files.look(host, name, host.environ[name])))
+
+
+def _gone_environments(host: Host) -> Iterator[NamedFile]:
+    """What says that an environment is active which is not there: another Python is looked at in its place."""
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if host.is_live else ():
+        path = host.environ.get(name, "").replace("\\", "/")
+        if path and not is_environment(host, path) and not host.exists(f"{path}/bin/python"):
+            yield NamedFile(name, path, "is no Python environment" if host.is_dir(path) else "is not there")
 
 
 def decides(name: str) -> bool:

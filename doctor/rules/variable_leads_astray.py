@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # What comes of it, by the beginning of the variable's name; the sources stand in the rule's page.
 _THEN = {
+    "CONDA_PREFIX": "another Python is used and checked",
     "CU": "a build or a search with it fails, or uses another file",
     "LD_": "the loader ignores it and prints a warning in every program",
     "GLOO_": "Gloo stops with an error",
@@ -35,6 +36,7 @@ _THEN = {
     "PYTORCH_": "building an extension fails",
     "TP_": "TensorPipe uses another interface",
     "TRITON_": "Triton uses its own instead",
+    "VIRTUAL_ENV": "another Python is used and checked",
 }
 _SWITCHES = (("1", "true", "yes", "on", "y", "t"), ("0", "false", "no", "off", "n", "f"))
 _SHOWN_CHARACTERS = 80  # of a value

@@ -109,6 +109,17 @@ def test_interfaces(tmp_path: Path, name: str, value: str, problem: str | None) 
     assert [one.problem for one in named] == ([] if problem is None else [problem])
 
 
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [("/v", []), ("/old", []), ("/none", ["is not there"]), ("/empty", ["is no Python environment"])],
+)
+def test_an_active_environment_that_is_gone(tmp_path: Path, path: str, problem: list[str]) -> None:
+    tree = {"v/pyvenv.cfg": "home = /usr/bin\n", "old/bin/python": "", "empty/bin/activate": ""}
+    found = configuration_probe.look(PretendHost(tmp_path, tree, environ={"VIRTUAL_ENV": path}))
+    assert [one.problem for one in found.named.get()] == problem
+    assert [one.name for one in found.variables.get()] == ["VIRTUAL_ENV" for _ in problem]
+
+
 def preload(problem: str = "", left: str = "") -> Any:
     return with_variable("LD_PRELOAD", "/opt/x.so", NamedFile("LD_PRELOAD", "/opt/x.so", problem, left))
 
