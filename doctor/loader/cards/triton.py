@@ -77,7 +77,26 @@ def tools(host: Host, _environment: Environment, framework: Framework) -> CodeTo
         libdevice=Seen(tuple(path for path in files if host.is_file(path)), Place(own)),
         looked_in=(f"{own}/bin", f"{own}/lib"),
         named=tuple(named),
+        builds="Triton's kernels and torch.compile" if host.is_file(f"{_driver_source(framework)}") else "",
+        cache=_closed_cache(host),
     )
+
+
+def _driver_source(framework: Framework) -> str:
+    """The C source of a module that Triton compiles when it first uses a GPU: triton/runtime/build.py of 2.1 to 3.9."""
+    return f"{framework.path}/backends/nvidia/driver.c"
+
+
+def _closed_cache(host: Host) -> str:
+    """The directory of compiled kernels, if neither it nor one can be made there: triton/knobs.py of 3.9."""
+    home = host.environ.get("TRITON_HOME") or host.environ.get("HOME", "")
+    folder = host.environ.get("TRITON_CACHE_DIR") or (f"{home.rstrip('/')}/.triton/cache" if home else "")
+    if not host.is_live or not folder.startswith("/"):
+        return ""
+    there = folder
+    while there and not host.exists(there):
+        there = there.rpartition("/")[0]
+    return "" if host.may_access(there or "/", "w") else folder
 
 
 def _interpreted(value: str) -> str:

@@ -167,6 +167,7 @@ class InterpreterStart(NamedTuple):
     glibc: str = ""  # newest version of the C library that it asks for, "2.38"; "" for none
     fault: CannotStart | None = None
     what: str = ""  # the link's target, the loader, the library, the Python that starts ("3.13")
+    header: str = ""  # Python.h of it, which compilers need, where that is not there; "" where it is, or is unknown
 
 
 class Unloadable(Enum):
