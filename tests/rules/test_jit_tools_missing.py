@@ -15,6 +15,7 @@ from doctor.model.finding import Severity, Status
 from doctor.probes import environment as probe
 from tests.machine import VENV, distribution, environment, framework, machine, seen, toolkits, unseen
 from tests.probes.pretend import PretendHost
+from tests.probes.tree import Tree
 from tests.rules.case import answer
 
 CODE = "jit-tools-missing"
@@ -63,7 +64,7 @@ def test_the_headers_of_this_python_are_advised() -> None:
 
 def test_what_is_seen(tmp_path: Path) -> None:
     site = "v/lib/python3.12/site-packages"
-    tree = {
+    tree: Tree = {
         "/usr/bin/python3.12": b"\x7fELF",
         "v/bin/python": "-> /usr/bin/python3.12",
         "v/pyvenv.cfg": "home = /usr/bin\nversion = 3.12.4\n",
