@@ -66,6 +66,12 @@ def _of_builds(environment: Environment, facts: Facts) -> Iterator[_Lack]:
                 start.header,
                 f"Install the headers of this Python: {_command(f'{name}-dev', 'python3-devel', facts)}.",
             )
+        if one.nameless:
+            yield _Lack(
+                "torch.compile fails: this user has no name, by which torch names its cache",
+                "/etc/passwd",
+                "Set TORCHINDUCTOR_CACHE_DIR to a directory that this user may write, or set USER to a name.",
+            )
         if one.cache:
             yield _Lack(
                 f"{one.builds} fail: this user may not write {one.cache}",

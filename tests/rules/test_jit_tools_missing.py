@@ -9,6 +9,7 @@ import pytest
 
 from compat.need import as_json
 from doctor.loader import code_tools
+from doctor.loader.cards import triton
 from doctor.model.facts.environment import InterpreterStart
 from doctor.model.facts.toolkit import CodeTools
 from doctor.model.finding import Severity, Status
@@ -25,9 +26,11 @@ NO_NVCC = toolkits()._replace(toolkits=seen(()))
 TRITON = CodeTools(VENV, "triton", "triton", seen(()), seen(()), (), builds="Triton's kernels", cache="")
 
 
-def with_triton(start: Any = START, *, cache: str = "", **changes: Any) -> Any:
+def with_triton(start: Any = START, *, cache: str = "", nameless: bool = False, **changes: Any) -> Any:
     one = environment(framework(), framework("triton", "3.5.1"), start=start)
-    return machine(environments=seen((one,)), code_tools=seen((TRITON._replace(cache=cache),)), **changes)
+    return machine(
+        environments=seen((one,)), code_tools=seen((TRITON._replace(cache=cache, nameless=nameless),)), **changes
+    )
 
 
 def beside(*names: str, **changes: Any) -> Any:
@@ -41,6 +44,7 @@ def beside(*names: str, **changes: Any) -> Any:
         (with_triton(), Status.OK, ""),
         (with_triton(compilers=seen(())), Status.BAD, "no C compiler"),
         (with_triton(LACKS), Status.BAD, "no Python.h"),
+        (with_triton(nameless=True), Status.BAD, "no name"),
         (with_triton(cache="/.triton/cache"), Status.BAD, "may not write"),
         (machine(compilers=seen(())), Status.OK, ""),  # eager torch without Triton
         (beside("deepspeed"), Status.OK, ""),
@@ -60,6 +64,29 @@ def test_kinds(facts: Any, kind: Status, text: str) -> None:
 def test_the_headers_of_this_python_are_advised() -> None:
     (need,) = answer(CODE, with_triton(LACKS)).needs
     assert "apt-get install python3.12-dev" in as_json(need).spec
+
+
+@pytest.mark.parametrize(
+    ("uid", "environ", "source", "nameless"),
+    [
+        (1042, {}, "getpass.getuser()", True),
+        (1000, {}, "getpass.getuser()", False),
+        (1042, {"USER": "me"}, "getpass.getuser()", False),
+        (1042, {"TORCHINDUCTOR_CACHE_DIR": "/tmp/x"}, "getpass.getuser()", False),
+        (1042, {}, "getpass.getuser() or uid_", False),
+        (1042, {}, "", False),
+    ],
+)
+def test_a_user_without_a_name(
+    uid: int, environ: dict[str, str], source: str, nameless: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("machine")
+    tree = {"/etc/passwd": "me:x:1000:1000::/home/me:/bin/sh\n", "s/torch/_inductor/runtime/cache_dir_utils.py": source}
+    found = framework("triton", "3.5.1", path="/s/triton")
+    host = PretendHost(root, tree, environ=environ)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.geteuid", lambda: uid)
+        assert triton.tools(host, environment(found), found).nameless is nameless
 
 
 def test_what_is_seen(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from tests.lab import stub
 from tests.lab.case import Case, fault
-from tests.lab.cases.cards import EMPTY
 from tests.lab.cases.cuda_start import slept
 from tests.lab.cases.extensions import BUILDING, HEADERS
+from tests.lab.cases.frameworks import EMPTY
 from tests.lab.cases.known import ONNX, ONNX_GPU
 from tests.lab.elf_file import elf_bytes
 from tests.lab.parts import WORKSTATION, card, cudnn_wheel, driver, files, package, together, torch, without
