@@ -98,7 +98,9 @@ def _of_toml(host: Host, texts: dict[str, str], key: str) -> Iterator[Runtime]:
             program = re.search(rf"""(?m)^\s*{key}\s*=\s*["']([^"'\n]+)""", body)
             defined.add(name)
             if program and "nvidia" in program[1]:
-                yield Runtime(name, program[1], _is_program(host, program[1]), name == default, path)
+                yield Runtime(
+                    name, program[1], is_there=_is_program(host, program[1]), is_default=name == default, file=path
+                )
     if "nvidia" in default and default not in defined:
         yield Runtime(default, "", is_there=False, is_default=True, file=next(reversed(texts)))
 
