@@ -40,6 +40,7 @@ _THEN = {
 }
 _SWITCHES = (("1", "true", "yes", "on", "y", "t"), ("0", "false", "no", "off", "n", "f"))
 _SHOWN_CHARACTERS = 80  # of a value
+_LONGEST = 4096  # characters of a value that is checked
 _ARCHES = "TORCH_CUDA_ARCH_LIST"
 _ARCH = r"(\d{1,2})\.(\d)([af]?)(\+PTX)?"
 
@@ -88,11 +89,13 @@ def _bad(
 
 def _of_value(setting: Variable, rows: tuple[VariableRow, ...], facts: Facts) -> Answer:
     """Compare it with what the program accepts that reads it, in the releases that are installed."""
+    if len(setting.value) > _LONGEST:
+        raise NotApplicable(f"{setting.name} has {len(setting.value)} characters")
     readers = [(row, reader) for row in rows for reader in _readers(row, facts)]
     if not readers:
         raise NotApplicable(f"no installed release reads {setting.name}")
     for row, reader in readers:
-        if re.fullmatch(row.values, setting.value):
+        if re.fullmatch(row.values, setting.value.strip()):
             continue
         if row.gpus and len(facts.gpus.get()) < row.gpus:
             return ok(f"{setting.name} does not matter with fewer than {row.gpus} GPUs")

@@ -55,6 +55,7 @@ def of(package: str, version: str) -> Any:
         ("XLA_PYTHON_CLIENT_MEM_FRACTION", "90%", "torch", "2.9.1", Status.NOT_APPLICABLE),
         ("XLA_FLAGS", "--xla_gpu_autotune_level=0 --xla_dump_to=/tmp/x", "jaxlib", "0.7.2", Status.OK),
         ("XLA_FLAGS", "xla_gpu_autotune_level=0", "jaxlib", "0.7.2", Status.BAD),
+        ("XLA_FLAGS", "--xla_dump_to='/tmp/a b' --xla_gpu_autotune_level=0", "jaxlib", "0.7.2", Status.OK),
         ("TF_FORCE_GPU_ALLOW_GROWTH", "1", "tensorflow", "2.20.0", Status.BAD),
         ("TF_CPP_MIN_LOG_LEVEL", "9", "tensorflow", "2.20.0", Status.NOT_APPLICABLE),
         ("NUMBA_DISABLE_CUDA", "true", "numba", "0.61.0", Status.BAD),
