@@ -194,7 +194,7 @@ class VariableRow(NamedTuple):
     variables: tuple[str, ...]
     reader: str  # the distribution that reads them, "torch"; "" for CUDA, NCCL and programs that are no distribution
     versions: str  # PEP 440 specifier on the reader's release; "" for any
-    values: str  # a regular expression that the whole value matches, without blanks around it; "" where no value has an effect
+    values: str  # a regular expression for the value without blanks around it; "" where no value has an effect
     valid: str  # the same as text, "0 and 1"
     choices: tuple[str, ...]  # the values, where they are few: one of them may be meant
     then: str  # what comes of any other value
