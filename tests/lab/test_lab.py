@@ -24,6 +24,7 @@ from tests.real.remedies import SCENARIOS
 # Codes that no tree shows, each with the reason.
 ELSEWHERE = {
     "check-error": "tests/rules/test_engine.py makes rules and probes fail",
+    "vgpu-cannot-compute": "tests/rules/test_vgpu_cannot_compute.py; the lab's stand-in for NVML has no licences",
     "driver-hang": "tests/probes/test_nvml.py lets NVML hang",
     "framework-not-read": "it is never a fault; tests/probes/test_hiding.py closes files",
     "framework-not-published": "it judges what --framework plans, not what a tree holds",

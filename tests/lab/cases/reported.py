@@ -174,17 +174,15 @@ CASES: tuple[Case, ...] = (
     fault(
         "reported-hmm",
         "open-gpu-kernel-modules#901 (2025-07): CUDA returns 3 on EL9 while HMM of nvidia_uvm is on",
-        slept(0),
+        slept(1),
         HMM_ON,
         environ={"STUB_CUDA_INIT": "3"},
         codes=("cuda-call-failed",),
         first="cuda-call-failed",
-        deep=True,
     ),
     Case(
         "reported-hmm-works",
         "HMM is on and CUDA starts",
-        together(WORKSTATION, slept(0), HMM_ON),
-        deep=True,
+        together(WORKSTATION, slept(1), HMM_ON),
     ),
 )
