@@ -57,6 +57,8 @@ class Built:
         self.path_fault: DockerfileLine | None = None  # of the ENV line of LD_LIBRARY_PATH
         if base.nvcc is not None:
             self.ran.nvcc = base.nvcc
+        if base.told.image.startswith("condaforge/"):
+            self.ran.channels = ("conda-forge",)
 
     def copy(self) -> Built:
         """What a stage begins with that starts from this one: its ARG lines do not count there."""

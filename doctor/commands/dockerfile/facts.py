@@ -395,7 +395,7 @@ def _frameworks(places: Places, name: str, matrix: Matrix) -> dict[str, Held]:
     return {
         package: one
         for package, one in held.items()
-        if one.spec.extras or one.spec.build or package in gpu_packages(package) or _has_cpu_build(package, matrix)
+        if one.spec.extras or one.spec.build or one.cuda or package in gpu_packages(package) or _has_cpu_build(package, matrix)
     }
 
 
@@ -429,7 +429,10 @@ def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> En
     found += tuple(_companions(places.others.get(place, {}), prefix, matrix))
     found = tuple(one for one in found if one.package not in replaced)
     plain = {name: one for name, one in plain.items() if name not in replaced}
-    listed = tuple(_listed(one.package, one.version, one.pinned_at) for one in found)
+    conda = {name for name, one in held.items() if one.cuda}
+    listed = tuple(
+        _listed(one.package, one.version, one.pinned_at, "conda" if one.package in conda else "wheel") for one in found
+    )
     names = {each.package for each in found}
     listed += tuple(_listed(name, one.version, one.source) for name, one in plain.items() if name not in names)
     shared = tuple(_shared(found))
@@ -455,10 +458,10 @@ def _shared(frameworks: tuple[Framework, ...]) -> Iterator[Overlap]:
             yield Overlap(f"nvidia/{library}/lib/lib{library}.so.{firsts.pop()}", owners, _HIDDEN)
 
 
-def _listed(name: str, version: str, pinned_at: Place | None) -> Distribution:
+def _listed(name: str, version: str, pinned_at: Place | None, kind: str = "wheel") -> Distribution:
     """A distribution that has no files yet."""
     return Distribution(
-        name=name, version=version, site="", metadata="", kind="wheel", hidden_by="", pinned_at=pinned_at
+        name=name, version=version, site="", metadata="", kind=kind, hidden_by="", pinned_at=pinned_at
     )
 
 
@@ -538,4 +541,8 @@ def _bare(one: Held, prefix: str) -> Framework:
 def _by_conda(one: Held, prefix: str) -> Framework:
     """A build of conda's, of which no row speaks: its CUDA is the one that is pinned beside it."""
     cuda = Seen(CudaVersion.parse(".".join(one.cuda.split(".")[:2])), one.source)
-    return _bare(one, prefix)._replace(cuda=cuda, note=f"pinned in {one.source}, by conda")
+    how = "current version, from" if one.asked_as else "pinned in"
+    made = _bare(one, prefix)._replace(
+        cuda=cuda, note=f"{how} {one.source}, by conda", asked_as=one.asked_as, from_index=one.from_index
+    )
+    return made._replace(targets=Seen(one.targets, one.source)) if one.targets else made

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
-from compat.build import default_build, is_rider, release_key
+from compat.build import default_build, gpu_packages, is_rider, release_key
 from compat.matrix import Matrix, accepts
 from compat.newest import Where, newest
-from compat.row import CompanionRow
+from compat.row import ChannelRow, CompanionRow
 from compat.spec import Spec, parse_spec
 from compat.specifier import marker_holds
 from compat.traits import traits_of
+from compat.version import CodeTarget
 from doctor.commands.dockerfile.requirements import name_of
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts
@@ -23,6 +24,7 @@ from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.products import NoRows, named_product
 from doctor.script.expand import is_open, shown
 
+_BUILT_FOR_CPU = frozenset({"torch", "tensorflow", "onnxruntime"})  # by conda-forge, beside the builds with CUDA
 # PyTorch's conda channel gets no releases after this one. Source: pytorch/pytorch#138506.
 _LAST_OF_CHANNEL = "<=2.5.1"
 
@@ -39,6 +41,7 @@ class Held(NamedTuple):
     from_index: str = ""  # the build of the index that decided
     brought_by: str = ""  # the package that requires it, where no line names it
     beside: tuple[str, ...] = ()  # the requirements of the same command
+    targets: tuple[CodeTarget, ...] | None = None  # of a build of conda's
 
     @property
     def version(self) -> str:
@@ -156,7 +159,9 @@ class Places:
             build = f"cu{one.cuda.replace('.', '')}"
             last = newest(spec._replace(versions=_LAST_OF_CHANNEL), (build,), where, self._matrix)
             return Held(spec._replace(versions=f"=={last.version}"), one.source, one.cuda) if last else None
-        if one.tool == "conda" or one.tags is None:
+        if one.tool == "conda":
+            return self._of_channel(spec, one, where)
+        if one.tags is None:
             return None
         limited = spec._replace(versions=",".join(filter(None, (spec.versions, *self._limits(spec, one)))))
         taken = newest(limited, one.tags, where, self._matrix)
@@ -166,6 +171,29 @@ class Places:
         index = "" if "" in one.tags else one.tags[0]
         asked = str(spec) if one.source.file else ""
         return Held(exact, one.source, "", asked_as=asked, from_index=index)
+
+    def _of_channel(self, spec: Spec, one: Pinned, where: Where) -> Held | None:
+        """Return the newest release of conda's channel: a build with CUDA needs the virtual package `__cuda`.
+
+        conda makes it from the driver or CONDA_OVERRIDE_CUDA: without one the solver takes the CPU build. Source:
+        conda-forge/pytorch-cpu-feedstock, tensorflow-feedstock, onnxruntime-feedstock, jaxlib-feedstock (`__cuda`);
+        conda-forge/cuda-version-feedstock (`__cuda >=` the major).
+        """
+        names = {spec.name, *gpu_packages(spec.name)}
+        rows: list[ChannelRow] = [
+            row
+            for row in self._matrix.rows("index", "channels")
+            if row.channel == one.channel and row.package in names and row.versions.startswith("==") and row.cuda
+            if where.os_family in row.os and where.arch in row.arch
+        ]
+        found = [row for row in rows if one.driver_cuda is None or row.cuda[-1].major <= one.driver_cuda.major]
+        if not found and (not rows or spec.name not in _BUILT_FOR_CPU or name_of(one.spec).endswith("-gpu")):
+            return None
+        row = max(found or rows, key=lambda each: each.cuda[-1])
+        exact = spec._replace(versions=row.versions, build="" if found or not traits_of(spec.name).tagged else "cpu")
+        cuda = str(row.cuda[-1]) if found else ""
+        targets = row.targets if found else None
+        return Held(exact, one.source, cuda, asked_as=spec.name, from_index=one.channel, targets=targets)
 
     def _limits(self, spec: Spec, one: Pinned) -> Iterator[str]:
         """What packages of the same command require of it: torchvision==0.15.2 takes torch 2.0.1."""

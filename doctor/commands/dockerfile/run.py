@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from compat.base.record import NamedTuple
+from compat.version import CudaVersion, VersionError
 from doctor.commands.dockerfile.context import Copied, moved
 from doctor.commands.dockerfile.locked import (
     LockUse,
@@ -83,6 +84,9 @@ _WITHOUT_NVCC = re.compile(r"_SKIP_CUDA_BUILD$")  # Source: Dao-AILab/flash-atte
 _NO_CACHE = frozenset({"--no-cache", "--no-cache-dir"})  # pip takes the beginning of an option for it
 
 
+NO_CUDA = CudaVersion(0, 0)
+
+
 class Pinned(NamedTuple):
     """A Python package that a line installs."""
 
@@ -101,6 +105,8 @@ class Pinned(NamedTuple):
     nvcc: bool | None = True  # whether nvcc is there by then; True where it does not matter
     lock: LockUse | None = None  # a lock file or project, whose packages the command installs; `spec` is empty
     python: str = ""  # "3.12" where the command or its project names it
+    channel: str = ""  # of conda's, the one that decides
+    driver_cuda: CudaVersion | None = None  # as conda's solver sees it, NO_CUDA if it sees no driver; None if unknown
 
 
 class Compiled(NamedTuple):
@@ -125,6 +131,7 @@ class Ran:
     def __init__(self, files: Copied) -> None:
         self.files = files
         self.nvcc: bool | None = None
+        self.channels: tuple[str, ...] = ()  # that conda of the base image has by itself
         self.drivers: list[DockerfileLine] = []
         self.trees: list[DockerfileTree] = []
         self.compiles: list[Compiled] = []
@@ -154,7 +161,7 @@ class Ran:
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
-        made.nvcc = self.nvcc
+        made.nvcc, made.channels = self.nvcc, self.channels
         for name in (
             "drivers",
             "trees",
@@ -251,7 +258,8 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     _by_system_pip(call, pins, {**known, **call.given}, ran, source)
     given = tuple(Line(word.text, source(word.at)) for word in pins.specs)
     if pins.tool == "conda":
-        _conda(pins, given, call, ran, [_environment(word, there, known) for word in pins.files])
+        cuda = _override({**known, **call.given}.get("CONDA_OVERRIDE_CUDA", ""))
+        _conda(pins, given, call, ran, [_environment(word, there, known) for word in pins.files], cuda)
         return
     listed = Listed(specs=given)
     for word in pins.files:
@@ -533,6 +541,7 @@ def _conda(
     call: Call,
     ran: Ran,
     environments: list[Environment | None],
+    driver_cuda: CudaVersion | None,
 ) -> None:
     """Which of its builds conda takes, its solver decides; the release of CUDA stands in what is pinned beside it."""
     packages = given + tuple(line for one in environments if one for line in one.packages)
@@ -541,14 +550,29 @@ def _conda(
     named = pins.environment or next((one.name for one in environments if one and one.name), "")
     if any(name_of(line.spec.rpartition("::")[2]) in _CONDA_NVCC for line in packages):
         ran.nvcc = True
-    ran.pinned += conda_pins(packages, named)
+    channels = (*pins.indexes, *(name for one in environments if one for name in one.channels), *ran.channels)
+    ran.pinned += conda_pins(packages, named, channels, driver_cuda)
     for one in filter(None, environments):
         of_pip = pins._replace(environment=named, tool="pip", files=())
         _pins(of_pip, one.pip, call, ran)
 
 
-def conda_pins(packages: tuple[Line, ...], environment: str) -> list[Pinned]:
-    """What conda is asked for: a release counts with the CUDA that is pinned beside it."""
+def _override(value: str) -> CudaVersion | None:
+    """The CUDA of conda's virtual package; a build has no driver."""
+    try:
+        return CudaVersion.parse(value) if value else NO_CUDA
+    except VersionError:
+        return None
+
+
+def conda_pins(
+    packages: tuple[Line, ...], environment: str, channels: tuple[str, ...], driver_cuda: CudaVersion | None
+) -> list[Pinned]:
+    """What conda is asked for: a release counts with the CUDA that is pinned beside it.
+
+    A bare name is the newest release of the channel that goes first; NVIDIA's has no frameworks.
+    """
+    first = next((one for one in channels if one != "nvidia"), "")
     parts = [(_CONDA_SPEC.match(line.spec.rpartition("::")[2].replace(" ", "")), line) for line in packages]
     cuda = {found[2] for found, _ in parts if found and found[1] in _CONDA_CUDA and found[2]}
     is_by_channel = any(found and found[1] == "pytorch-cuda" for found, _ in parts)  # its own channel has it alone
@@ -557,7 +581,10 @@ def conda_pins(packages: tuple[Line, ...], environment: str) -> list[Pinned]:
         if found is None or found[1] in _CONDA_CUDA:
             continue
         is_told = bool(found[2]) and len(cuda) == 1
+        named, sign, bare = line.spec.rpartition("::")
         one = Pinned(found[1], None, environment, tool="conda", source=line.source, tags=None)
+        if bare.strip() == found[1]:
+            one = one._replace(channel=named if sign else first, driver_cuda=driver_cuda)
         if len(cuda) == 1 and not found[2] and line.spec.rpartition("::")[2] == found[1] and is_by_channel:
             one = one._replace(cuda=min(cuda))
         made.append(one._replace(spec=f"{found[1]}=={found[2]}", cuda=min(cuda)) if is_told else one)

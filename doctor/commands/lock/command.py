@@ -8,6 +8,7 @@ from typing import Any
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
+from compat.version import CudaVersion
 from doctor.commands.dockerfile.context import Context
 from doctor.commands.dockerfile.expanded import of_package
 from doctor.commands.dockerfile.facts import planned_environments
@@ -17,8 +18,9 @@ from doctor.commands.dockerfile.run import Pinned, conda_pins
 from doctor.host.files import read_regular
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase, DockerfileFacts, DockerfileLine
-from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
+from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen, value_or
 from doctor.model.facts.system import SystemFacts, common_machine
+from doctor.planned.assumed import with_assumed
 from doctor.probes import independent_unseen
 from doctor.script.locks.package import LockError, Wanted
 from doctor.script.locks.read import (
@@ -44,6 +46,7 @@ class LockRequest(NamedTuple):
     python: str = ""  # "3.12"; "" for one that the project admits
     extras: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    driver: str = ""  # of the machine that it is installed on: conda chooses by it
 
 
 def facts_of_lock(asked: LockRequest, matrix: Matrix) -> Facts:
@@ -64,7 +67,8 @@ def facts_of_lock(asked: LockRequest, matrix: Matrix) -> Facts:
         independent=independent_unseen(_HIDDEN),
     )
     where = subdir_of(family, machine)
-    pinned, unread = _selected(document, text, asked.path, wanted, where)
+    cuda = value_or(with_assumed(bare, matrix, asked.driver, ()).driver.cuda, None)
+    pinned, unread = _selected(document, text, asked.path, wanted, where, cuda)
     read_for = "--python-version" if asked.python else f"assumed from {name}: --python-version sets another"
     found, unjudged = planned_environments(pinned, Seen(python, read_for), bare, matrix)
     lines = (*unread, *unjudged)
@@ -103,14 +107,14 @@ def parse_platform(named: str) -> tuple[str, str]:
 
 
 def _selected(
-    document: Any, text: str, path: str, wanted: Wanted, platform: str
+    document: Any, text: str, path: str, wanted: Wanted, platform: str, driver_cuda: CudaVersion | None
 ) -> tuple[list[Pinned], list[DockerfileLine]]:
     """What the file installs, and what could not be read; raises LockError."""
     name = os.path.basename(path)
     if name.endswith((".txt", ".in")):
         return _listed(requirements(name, _context(path, text), {}), path)
     if name.endswith((".yml", ".yaml")) and not name.endswith(CONDA_LOCKS):
-        return _environment_file(path, _context(path, text))
+        return _environment_file(path, _context(path, text), driver_cuda)
     packages = packages_of(document, text, path, wanted, platform)
     beside = tuple(f"{one.name}=={one.version}" for one in packages)
     return [of_package(one, "", beside) for one in packages if one.name and one.version], []
@@ -135,10 +139,12 @@ def _context(path: str, text: str) -> Context:
     return context
 
 
-def _environment_file(path: str, context: Context) -> tuple[list[Pinned], list[DockerfileLine]]:
+def _environment_file(
+    path: str, context: Context, driver_cuda: CudaVersion | None
+) -> tuple[list[Pinned], list[DockerfileLine]]:
     """conda's environment.yml: its `pip:` list; which builds its own packages get, conda's solver decides."""
     found = environment(os.path.basename(path), context, {})
     if found is None:
         raise LockError(f"{path}: it is not a conda environment file: it has no dependencies")
     pinned, unread = _listed(found.pip, path)
-    return [*conda_pins(found.packages, ""), *pinned], unread
+    return [*conda_pins(found.packages, "", found.channels, driver_cuda), *pinned], unread
