@@ -28,7 +28,6 @@ from doctor.rules.shared.gpu_code import code_for
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
 
-
 # Source: conda's documentation, "Managing virtual packages".
 _OVERRIDE = "{at}: without a driver conda takes CPU builds: set CONDA_OVERRIDE_CUDA to the machine's CUDA, e.g. 12.9"
 

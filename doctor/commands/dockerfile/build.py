@@ -57,6 +57,7 @@ class Built:
         self.path_fault: DockerfileLine | None = None  # of the ENV line of LD_LIBRARY_PATH
         if base.nvcc is not None:
             self.ran.nvcc = base.nvcc
+        self.ran.prefixes |= {base.prefix} - {""}
         if base.told.image.startswith("condaforge/"):
             self.ran.channels = ("conda-forge",)
 

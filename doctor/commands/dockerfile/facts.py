@@ -20,7 +20,7 @@ from compat.version import CudaVersion
 from doctor.commands.dockerfile.build import Built, Dockerfile, Stage
 from doctor.commands.dockerfile.compose import Service
 from doctor.commands.dockerfile.expanded import expanded
-from doctor.commands.dockerfile.installed import Held, Places, holds_in, version_of
+from doctor.commands.dockerfile.installed import Held, Places, has_cpu_build, holds_in, version_of
 from doctor.commands.dockerfile.requirements import name_of
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts, Machine
@@ -93,8 +93,8 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
     )
     told = _with_scripts(told, built, matrix)._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
     told = _with_sources(told, asked.dockerfile, matrix)
-    environments, unjudged = _environments(built, bare, matrix)
-    told = told._replace(unjudged=(*told.unjudged, *unjudged), uses=tuple(_uses(environments, built, matrix)))
+    environments, told = _environments(built, told, bare, matrix)
+    told = told._replace(uses=tuple(_uses(environments, built, matrix)))
     places = {one.source for one in built.ran.pinned}
     lines = tuple(DockerfileLine(asked.dockerfile.line(one), one) for one in sorted(places))
     told = told._replace(python=_python(built, matrix), lines=lines)
@@ -232,6 +232,7 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         ),
         apt_updates=tuple(ran.apt_updates),
         targets=tuple(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.targets),
+        taken=tuple(dict.fromkeys(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.taken)),
     )
 
 
@@ -347,18 +348,19 @@ def _default_python(system: str, matrix: Matrix) -> str:
     return next((python for python, packages in named.items() if packages.startswith(("python3-", "python3 "))), "")
 
 
-def _environments(built: Built, facts: Facts, matrix: Matrix) -> tuple[list[Environment], list[DockerfileLine]]:
-    """Return one environment for each place that lines install into, and the lines that could not be judged."""
+def _environments(
+    built: Built, told: DockerfileFacts, facts: Facts, matrix: Matrix
+) -> tuple[list[Environment], DockerfileFacts]:
+    """Return one environment for each place that lines install into; add the lines that could not be judged."""
     pinned = [*built.ran.pinned]
     if built.base.framework:
         pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source, is_base=True))
     placed = [one if one.environment else one._replace(environment=one.active) for one in pinned]
     python = Seen(_python(built, matrix), built.base.told.source)
-    every, unread = expanded(placed, python.value, facts, built.ran.files.context)
+    every, told = expanded(placed, python.value, told, facts, built.ran.files.context)
     found, unjudged = planned_environments(every, python, facts, matrix)
-    unjudged += unread
     names = _selected([one.prefix for one in found], built)
-    return [one for one in found if one.prefix in names], unjudged
+    return [one for one in found if one.prefix in names], told._replace(unjudged=(*told.unjudged, *unjudged))
 
 
 def planned_environments(
@@ -395,12 +397,12 @@ def _frameworks(places: Places, name: str, matrix: Matrix) -> dict[str, Held]:
     return {
         package: one
         for package, one in held.items()
-        if one.spec.extras or one.spec.build or one.cuda or package in gpu_packages(package) or _has_cpu_build(package, matrix)
+        if one.spec.extras
+        or one.spec.build
+        or one.cuda
+        or package in gpu_packages(package)
+        or has_cpu_build(package, matrix)
     }
-
-
-def _has_cpu_build(package: str, matrix: Matrix) -> bool:
-    return matrix.has(package) and any(row.build == "cpu" for row in matrix.rows(package, "builds"))
 
 
 def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> Environment:
@@ -460,9 +462,7 @@ def _shared(frameworks: tuple[Framework, ...]) -> Iterator[Overlap]:
 
 def _listed(name: str, version: str, pinned_at: Place | None, kind: str = "wheel") -> Distribution:
     """A distribution that has no files yet."""
-    return Distribution(
-        name=name, version=version, site="", metadata="", kind=kind, hidden_by="", pinned_at=pinned_at
-    )
+    return Distribution(name=name, version=version, site="", metadata="", kind=kind, hidden_by="", pinned_at=pinned_at)
 
 
 def _replaces(later: Held, framework: Framework, name: str, one: Held) -> bool:

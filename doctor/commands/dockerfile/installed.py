@@ -24,7 +24,6 @@ from doctor.rules.shared.builds import platform_of
 from doctor.rules.shared.products import NoRows, named_product
 from doctor.script.expand import is_open, shown
 
-_BUILT_FOR_CPU = frozenset({"torch", "tensorflow", "onnxruntime"})  # by conda-forge, beside the builds with CUDA
 # PyTorch's conda channel gets no releases after this one. Source: pytorch/pytorch#138506.
 _LAST_OF_CHANNEL = "<=2.5.1"
 
@@ -118,11 +117,20 @@ class Places:
         if not is_exact(spec) and (row := self._newest_companion(spec, one)):
             spec = spec._replace(versions=row.versions)
         if is_exact(spec):
-            self.others.setdefault(place, {})[spec.name] = Held(spec, one.source, "")
+            built = spec._replace(build=spec.build or self._build_of_follower(spec, row, one))
+            self.others.setdefault(place, {})[spec.name] = Held(built, one.source, "")
         if row:
             self._bring_these(spec, row.needs, place, one)
         elif is_exact(spec):
             self._bring(spec, place, one)
+
+    def _build_of_follower(self, spec: Spec, row: CompanionRow | None, one: Pinned) -> str:
+        """Return the build of torchvision that the default index serves: that of its torch there; "" if unknown."""
+        is_there = one.tool == "conda" or one.build != "" or spec.name in self._of_base
+        for name, versions in row.needs.items() if row and not is_there else ():
+            if spec.name in traits_of(name).followers and versions.startswith("=="):
+                return _default(Spec(name, versions, "", ()), self._facts, self._matrix)
+        return ""
 
     def _newest_companion(self, spec: Spec, one: Pinned) -> CompanionRow | None:
         """The newest release of a package without builds; None if unknown, or if its framework decides which fits."""
@@ -187,7 +195,7 @@ class Places:
             if where.os_family in row.os and where.arch in row.arch
         ]
         found = [row for row in rows if one.driver_cuda is None or row.cuda[-1].major <= one.driver_cuda.major]
-        if not found and (not rows or spec.name not in _BUILT_FOR_CPU or name_of(one.spec).endswith("-gpu")):
+        if not found and (not rows or not has_cpu_build(spec.name, self._matrix) or name_of(one.spec).endswith("-gpu")):
             return None
         row = max(found or rows, key=lambda each: each.cuda[-1])
         exact = spec._replace(versions=row.versions, build="" if found or not traits_of(spec.name).tagged else "cpu")
@@ -220,6 +228,11 @@ class Places:
         if earlier is None or earlier.spec == chosen.spec:
             return chosen
         return chosen._replace(before=earlier.spec, before_at=earlier.source)
+
+
+def has_cpu_build(package: str, matrix: Matrix) -> bool:
+    """Return whether a package has CPU builds beside those with CUDA."""
+    return matrix.has(package) and any(row.build == "cpu" for row in matrix.rows(package, "builds"))
 
 
 def version_of(spec: Spec) -> str:

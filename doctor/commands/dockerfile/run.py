@@ -131,6 +131,9 @@ class Ran:
     def __init__(self, files: Copied) -> None:
         self.files = files
         self.nvcc: bool | None = None
+        self.fetched: dict[str, str] = {}  # addresses of the files that lines download
+        self.prefixes: set[str] = set()  # in which a conda is installed
+        self.taken: list[DockerfileLine] = []  # installers of conda that stop at such a directory
         self.channels: tuple[str, ...] = ()  # that conda of the base image has by itself
         self.drivers: list[DockerfileLine] = []
         self.trees: list[DockerfileTree] = []
@@ -176,7 +179,8 @@ class Ran:
         ):
             setattr(made, name, list(getattr(self, name)))
         made.has_new_key, made.frees_pip, made.has_new_pip = self.has_new_key, self.frees_pip, self.has_new_pip
-        made.exported, made.cloned = dict(self.exported), dict(self.cloned)
+        made.exported, made.cloned, made.fetched = dict(self.exported), dict(self.cloned), dict(self.fetched)
+        made.prefixes, made.taken = set(self.prefixes), list(self.taken)
         made.python_lines, made.moves_pip = dict(self.python_lines), self.moves_pip
         made.apk, made.pythons, made.venvs = set(self.apk), set(self.pythons), set(self.venvs)
         return made  # without what was compiled and asked for, which stands in its own stage
@@ -219,7 +223,9 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
         there.workdir = moved(call, there.workdir)
         if not call.may_not_run and not call.may_fail:
             _compiles(call, ran, source)
-        _reads(call, ran, source)
+        _fetches(call, ran, there)
+        if not _runs_fetched(call, ran, source, there):
+            _reads(call, ran, source)
     _pipes(found, ran, source)
     _exports_alone(found, ran, source)
     _leaves(found, flags, known, ran, source)
@@ -259,7 +265,8 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     given = tuple(Line(word.text, source(word.at)) for word in pins.specs)
     if pins.tool == "conda":
         cuda = _override({**known, **call.given}.get("CONDA_OVERRIDE_CUDA", ""))
-        _conda(pins, given, call, ran, [_environment(word, there, known) for word in pins.files], cuda)
+        named = Environment("", given, Listed(), pins.indexes)
+        _conda(pins, call, ran, [named, *(_environment(word, there, known) for word in pins.files)], cuda)
         return
     listed = Listed(specs=given)
     for word in pins.files:
@@ -537,20 +544,19 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran, active: str = "") ->
 
 def _conda(
     pins: Pins,
-    given: tuple[Line, ...],
     call: Call,
     ran: Ran,
     environments: list[Environment | None],
     driver_cuda: CudaVersion | None,
 ) -> None:
     """Which of its builds conda takes, its solver decides; the release of CUDA stands in what is pinned beside it."""
-    packages = given + tuple(line for one in environments if one for line in one.packages)
+    packages = tuple(line for one in environments if one for line in one.packages)
     if call.may_not_run:
         return
     named = pins.environment or next((one.name for one in environments if one and one.name), "")
     if any(name_of(line.spec.rpartition("::")[2]) in _CONDA_NVCC for line in packages):
         ran.nvcc = True
-    channels = (*pins.indexes, *(name for one in environments if one for name in one.channels), *ran.channels)
+    channels = (*(name for one in environments if one for name in one.channels), *ran.channels)
     ran.pinned += conda_pins(packages, named, channels, driver_cuda)
     for one in filter(None, environments):
         of_pip = pins._replace(environment=named, tool="pip", files=())
@@ -621,6 +627,49 @@ def _reads(call: Call, ran: Ran, source: Source) -> None:
         text = shown(" ".join(one.text for one in call.words))[:_SHOWN_CHARS]
         ran.unread.append(DockerfileLine(f"runs {text}", source(call.words[0].at)))
         ran.nvcc = True if ran.nvcc else None
+
+
+def _fetches(call: Call, ran: Ran, there: Copied) -> None:
+    """`wget ADDRESS -O FILE` and `curl -o FILE ADDRESS`."""
+    texts = [one.text for one in call.words]
+    addresses = [one for one in texts if "://" in one]
+    if call.program in {"wget", "curl"} and len(addresses) == 1:
+        named = [
+            after
+            for option, after in itertools.pairwise(texts)
+            if option in {"--output", "--output-document"} or re.fullmatch(r"-[a-zA-Z]*(?:O|o)", option)
+        ]
+        file = call.writes.text if call.writes else next((one for one in named if "://" not in one), "")
+        ran.fetched[_at_home(there, file or posixpath.basename(addresses[0]))] = addresses[0]
+    elif call.program == "rm":
+        ran.prefixes -= {one.rstrip("/") for one in texts}
+
+
+def _at_home(there: Copied, text: str) -> str:
+    return there.at(re.sub(r"^(?:~|\$\{?HOME\}?)(?=/)", "/root", text))
+
+
+def _runs_fetched(call: Call, ran: Ran, source: Source, there: Copied) -> bool:
+    """A script that a line downloads: of conda's installers the directory is told.
+
+    Source: the installers' own help ("-f: no error if install prefix already exists", "-u: update an existing").
+    """
+    words = call.words[1:] if call.program in _SHELLS else call.words
+    script = next((one for one in words if not one.text.startswith("-")), None)
+    address = ran.fetched.get(_at_home(there, script.text)) if script else None
+    if script is None or address is None or call.may_not_run:
+        return False
+    at = source(script.at)
+    ran.piped.append(DockerfileLine(shown(address), at))
+    if re.search(r"(?:[Mm]ini(?:conda|forge)|[Mm]ambaforge|Anaconda)\d?-", address):
+        texts = [one.text for one in call.words]
+        prefix = next((after for option, after in itertools.pairwise(texts) if re.fullmatch(r"-[bfus]*p", option)), "")
+        forced = any(re.fullmatch(r"-[bsp]*[fu][bfusp]*", one) for one in texts)
+        prefix = prefix.rstrip("/")
+        if prefix in ran.prefixes and not forced:
+            ran.taken.append(DockerfileLine(prefix, at))
+        ran.prefixes |= {prefix} - {""}
+    return True
 
 
 def _activated(call: Call) -> str:
