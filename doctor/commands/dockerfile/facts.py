@@ -373,6 +373,7 @@ def planned_environments(
     places = Places(python.value, facts, matrix)
     for one in pinned:
         places.put(one)
+    places.settle()
     names = dict.fromkeys([*places.held, *places.others])
     found = [_environment(name, places, facts, matrix) for name in names]
     told = (
@@ -516,7 +517,7 @@ def _companions(others: dict[str, Held], prefix: str, matrix: Matrix) -> Iterato
     """What works on a framework and has no rows of builds: its requirement on that is known."""
     for name, one in others.items():
         row = matrix.companion(name, one.spec.versions[2:])
-        if row and traits_of(name).runs_on in row.needs:
+        if row and traits_of(name).runs_on in row.needs and not one.asked_as:
             requires = tuple(f"{each}{versions}" for each, versions in row.needs.items())
             yield _bare(one, prefix)._replace(requires=Seen(requires, f"matrix, {row.id}"))
 

@@ -9,8 +9,8 @@ from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.build import default_build, gpu_packages, is_rider, release_key
 from compat.matrix import Matrix, accepts
-from compat.newest import Where, newest
-from compat.row import ChannelRow, CompanionRow
+from compat.newest import Where, newest, newest_beside
+from compat.row import ChannelRow, CompanionRow, FrameworkRow
 from compat.spec import Spec, parse_spec
 from compat.specifier import marker_holds
 from compat.traits import traits_of
@@ -58,6 +58,7 @@ class Places:
         self.others: dict[str, dict[str, Held]] = {}  # without
         self.unjudged: list[DockerfileLine] = []
         self._pythons: dict[str, str] = {}  # that a project or its command names, by environment
+        self._late: list[tuple[Spec, str, Pinned]] = []  # whose release what stands beside them decides
         self._of_base: frozenset[str] = frozenset()  # what a base image holds beside its framework
 
     def python_of(self, environment: str) -> str:
@@ -107,6 +108,37 @@ class Places:
             held[known.name] = self._after(earlier, chosen, one)._replace(brought_by=brought_by, beside=one.beside)
             self._bring(held[known.name].spec, place, one)
 
+    def settle(self) -> None:
+        """Choose the newest releases that fit the frameworks beside them, when all lines are read.
+
+        Sources: pip's documentation, "Dependency Resolution"; the rows' METADATA.
+        """
+        for spec, place, one in self._late:
+            others, held = self.others.setdefault(place, {}), self.held.get(place, {})
+            if spec.name not in others and (version := self._fitting(spec, place, held)):
+                chosen = spec._replace(versions=f"=={version}")
+                others[spec.name] = Held(chosen, one.source, "", asked_as=str(spec))
+
+    def _fitting(self, spec: Spec, place: str, held: Mapping[str, Held]) -> str:
+        wheels = next((row for row in self._matrix.rows("cudnn", "wheels") if row.id == spec.name), None)
+        if wheels:
+            pins = [self._pins(one.spec).get(spec.name, "") for one in held.values()]
+            found = [
+                one for one in wheels.releases if all(accepts(each, one) for each in (spec.versions, *pins) if each)
+            ]
+            return max(found, key=release_key, default="")
+        if not self._matrix.has(spec.name):
+            return ""
+        platform, base = platform_of(self._facts), traits_of(spec.name).runs_on
+        there = held.get(base)
+
+        def fits(row: FrameworkRow) -> bool:
+            wanted = (row.pins or {}).get(base, "")
+            return accepts(wanted, there.spec.versions[2:]) if wanted and there else not wanted
+
+        where = Where(platform.os_family, platform.arch, self.python_of(place))
+        return newest_beside(spec, where, fits, self._matrix)
+
     def _put_other(self, spec: Spec, place: str, one: Pinned) -> None:
         """A package without builds of its own, which may require a framework."""
         if one.tool == "conda" and not is_exact(spec):
@@ -123,6 +155,8 @@ class Places:
             self._bring_these(spec, row.needs, place, one)
         elif is_exact(spec):
             self._bring(spec, place, one)
+        elif one.tags == ("",):
+            self._late.append((spec, place, one))
 
     def _build_of_follower(self, spec: Spec, row: CompanionRow | None, one: Pinned) -> str:
         """Return the build of torchvision that the default index serves: that of its torch there; "" if unknown."""
@@ -137,7 +171,11 @@ class Places:
         named = {name_of(text) for text in one.beside}
         rows = [row for row in self._matrix.rows("conflicts", "companions") if row.package == spec.name]
         row = max(rows, key=lambda each: release_key(each.versions), default=None)
-        return row if row and accepts(spec.versions, row.versions[2:]) and not named & row.needs.keys() else None
+        if row is None or not accepts(spec.versions, row.versions[2:]) or named & row.needs.keys():
+            return None
+        builds = self._matrix.rows(spec.name, "builds") if self._matrix.has(spec.name) else ()
+        is_last = all(release_key(each.versions) <= release_key(row.versions) for each in builds)
+        return row if is_last else None
 
     def _bring(self, spec: Spec, place: str, one: Pinned) -> None:
         """What the build's own row pins of the framework that it runs on."""
