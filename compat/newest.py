@@ -33,9 +33,8 @@ class Taken(NamedTuple):
 def newest_beside(spec: Spec, where: Where, fits: Callable[[FrameworkRow], bool], matrix: Matrix) -> str:
     """Return the newest release of the default index whose row fits what is there; "" if no row tells it."""
     rows: tuple[FrameworkRow, ...] = matrix.rows(spec.name, "builds")
-    return next(
-        (one for one in _releases(rows, spec, where) if any(_is_here(r, one, where) and fits(r) for r in rows)), ""
-    )
+    fitting = tuple(row for row in rows if fits(row))
+    return next((one for one in _releases(rows, spec, where) if _has(fitting, one, where)), "")
 
 
 def newest(spec: Spec, indexes: Iterable[str], where: Where, matrix: Matrix) -> Taken | None:

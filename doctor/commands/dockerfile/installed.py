@@ -123,10 +123,9 @@ class Places:
         wheels = next((row for row in self._matrix.rows("cudnn", "wheels") if row.id == spec.name), None)
         if wheels:
             pins = [self._pins(one.spec).get(spec.name, "") for one in held.values()]
-            found = [
-                one for one in wheels.releases if all(accepts(each, one) for each in (spec.versions, *pins) if each)
-            ]
-            return max(found, key=release_key, default="")
+            wanted = [one for one in (spec.versions, *pins) if one]
+            releases = sorted(map(str, wheels.releases), key=release_key, reverse=True)
+            return next((one for one in releases if all(accepts(each, one) for each in wanted)), "")
         if not self._matrix.has(spec.name):
             return ""
         platform, base = platform_of(self._facts), traits_of(spec.name).runs_on

@@ -37,7 +37,8 @@ NAMES = (
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 _CODES = frozenset(
     {
-        "companion-version-mismatch", "framework-not-published", "python-version-no-wheel", "pip-nvidia-wheels-conflict",
+        "companion-version-mismatch", "framework-not-published", "python-version-no-wheel",
+        "pip-nvidia-wheels-conflict",
         "numpy-abi-mismatch", "jax-plugin-version-mismatch", "framework-wants-other-cuda", "plan-incomplete",
     }
 )  # fmt: skip
@@ -68,7 +69,7 @@ def _versions(name: str, chance: random.Random) -> str:
     package = parse_spec(name).name
     if package.startswith("nvidia-"):  # mostly a release that a build of torch pins
         pins = {row.pins[package] for row in MATRIX.rows("torch", "builds") if package in (row.pins or {})}
-        return chance.choice(sorted(pins)) if pins and chance.random() < 0.75 else ""  # noqa: PLR2004
+        return chance.choice(sorted(pins)) if pins and chance.random() < 0.75 else ""
     kind = chance.choice(("", "", "==", "==", "<=", ">="))
     rows = MATRIX.rows(package, "builds") if MATRIX.has(package) else ()
     releases = sorted({row.versions[2:] for row in rows if row.versions.startswith("==") and "*" not in row.versions})
@@ -166,8 +167,8 @@ def main() -> None:
     for one in outcomes(given.count, given.seed, pip=given.pip):
         counts[one.kind] += 1
         if one.kind == "different" or (given.unknown and one.kind == "unknown"):
-            print(f"{one.kind}: {' '.join(one.request.specs)} on {one.request.python}\n  {one.why}", flush=True)
-    print(", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())))
+            sys.stdout.write(f"{one.kind}: {' '.join(one.request.specs)} on {one.request.python}\n  {one.why}\n")
+    sys.stdout.write(", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())) + "\n")
 
 
 if __name__ == "__main__":
