@@ -69,6 +69,7 @@ def _versions(name: str, chance: random.Random) -> str:
     package = parse_spec(name).name
     if package.startswith("nvidia-"):  # mostly a release that a build of torch pins
         pins = {row.pins[package] for row in MATRIX.rows("torch", "builds") if package in (row.pins or {})}
+        pins = {one for one in pins if "*" not in one and one.startswith("==")}
         return chance.choice(sorted(pins)) if pins and chance.random() < 0.75 else ""
     kind = chance.choice(("", "", "==", "==", "<=", ">="))
     rows = MATRIX.rows(package, "builds") if MATRIX.has(package) else ()
