@@ -38,6 +38,9 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if told.may_bring:
         line = told.may_bring[0]
         return unknown(f"{line.source} {line.what}, which may install CUDA libraries")._replace(blocks_verdict=False)
+    wheels = [one for one in _beside(rows, facts) if one.package == "torch"]
+    if wheels:
+        return unknown(f"{wheels[0].label} beside it may bring the CUDA libraries")._replace(blocks_verdict=False)
     if not isinstance(toolkits, Seen):
         return unknown(f"the content of {told.base.image} is unknown")._replace(blocks_verdict=False)
     for framework, row in rows:
@@ -45,6 +48,13 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         if lacks:
             return _bad(framework, row, told.base, lacks, matrix)
     return ok(f"{told.base.image} has the libraries that {rows[0][0].label} needs")
+
+
+def _beside(rows: list[tuple[Framework, FrameworkRow]], facts: Facts) -> tuple[Framework, ...]:
+    """What the plan installs into the same environments."""
+    names = {one.environment for one, _ in rows}
+    found = (one for one in value_or(facts.environments, ()) if one.prefix in names)
+    return tuple(one for each in found for one in value_or(each.frameworks, ()))
 
 
 def _locked(rows: list[tuple[Framework, FrameworkRow]], facts: Facts) -> Answer:

@@ -372,7 +372,7 @@ def planned_environments(
     """
     places = Places(python.value, facts, matrix)
     for one in pinned:
-        places.put(one)
+        (places.may_put if one.may_not_run else places.put)(one)
     places.settle()
     names = dict.fromkeys([*places.held, *places.others])
     found = [_environment(name, places, facts, matrix) for name in names]

@@ -69,6 +69,12 @@ class Places:
             return environment
         return self._own if environment.startswith("/") or not environment else ""
 
+    def may_put(self, one: Pinned) -> None:
+        """Note a requirement of a command that may not run."""
+        text = one.spec.partition(";")[0]
+        if self._matrix.has(name_of(text)):
+            self.unjudged.append(DockerfileLine(f"may install {shown(text)[:80]}", one.source))
+
     def put(self, one: Pinned, brought_by: str = "") -> None:
         """Take a requirement in, in the order of the lines; `brought_by` is the package that requires it."""
         if one.python:

@@ -76,6 +76,7 @@ _FREES_PIP = re.compile(
     r"EXTERNALLY-MANAGED|break-system-packages (?:true|1|yes)|PIP_BREAK_SYSTEM_PACKAGES|get-pip|pip\.conf"
     r"|\b(?:conda|mamba|micromamba|pyenv)\b.*\b(?:activate|shell|global)\b|activate\b|(?:ln|alternatives)\b.*python3\.\d"
 )
+_OTHER_PYTHON = re.compile(r"python3?\.\d|\bpip")
 _COPIED = ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped", "apt_updates")
 _FROZEN = frozenset({"--frozen", "--locked", "--frozen-lockfile", "--deploy", "--ignore-pipfile"})
 _SHOWN_CHARS = 120
@@ -105,6 +106,7 @@ class Pinned(NamedTuple):
     nvcc: bool | None = True  # whether nvcc is there by then; True where it does not matter
     lock: LockUse | None = None  # a lock file or project, whose packages the command installs; `spec` is empty
     python: str = ""  # "3.12" where the command or its project names it
+    may_not_run: bool = False  # it stands in a condition or a loop
     channel: str = ""  # of conda's, the one that decides
     driver_cuda: CudaVersion | None = None  # as conda's solver sees it, NO_CUDA if it sees no driver; None if unknown
 
@@ -199,6 +201,8 @@ class Ran:
             self.unjudged += other.unjudged
         if any("cuda" in path or path in ("", "/usr", "/usr/local") or is_open(path) for path in wanted):
             self.nvcc = True if other.nvcc else None
+        elif other.nvcc and other.prefixes.intersection(wanted):
+            self.nvcc = True  # conda's
 
 
 def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran, source: Source) -> None:
@@ -255,13 +259,16 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     for word in call.words:
         _runfile(word, call, ran, source(word.at))
     ran.venvs |= {there.at(word.text) for word in made_environments(call)}
-    if locked(call) and not call.may_not_run and not installs_nothing(call):
-        _from_lock(call, known, ran, source, there)
+    if locked(call) and not installs_nothing(call):
+        if call.may_not_run:
+            what = f"may run {call.program}, which installs what a lock file or a project lists"
+            ran.unjudged.append(DockerfileLine(what, source(call.words[0].at)))
+        else:
+            _from_lock(call, known, ran, source, there)
     pins = python_packages(call, known)
     _not_judged(call, pins, ran, source, there)
     if pins is None:
         return
-    _by_system_pip(call, pins, {**known, **call.given}, ran, source)
     given = tuple(Line(word.text, source(word.at)) for word in pins.specs)
     if pins.tool == "conda":
         cuda = _override({**known, **call.given}.get("CONDA_OVERRIDE_CUDA", ""))
@@ -278,6 +285,8 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     for word in pins.constraints:
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
+    every = tuple(Word(one.spec, 0) for one in listed.specs)
+    _by_system_pip(call, pins._replace(specs=every), {**known, **call.given}, ran, source)
     _pins(pins, listed, call, ran, _active(known, ran) or _found_by_uv(pins, call, ran, there))
 
 
@@ -311,7 +320,9 @@ def _of_system(call: Call, ran: Ran, source: Source) -> None:
     text = " ".join(one.text for one in call.words)
     ran.has_new_key = ran.has_new_key or bool(_NEW_KEY.search(text))
     ran.frees_pip = ran.frees_pip or bool(_FREES_PIP.search(text))
-    ran.moves_pip = ran.moves_pip or "get-pip" in text or call.program in {"update-alternatives", "ln", "ensurepip"}
+    links = call.program == "ln" and _OTHER_PYTHON.search(text)
+    moves = links or "get-pip" in text or call.program in {"update-alternatives", "ensurepip"}
+    ran.moves_pip = ran.moves_pip or bool(moves)
     is_update = call.program in {"apt-get", "apt"} and any(one.text == "update" for one in call.words)
     if is_update and not ran.has_new_key and call.sign in {"&&", ""} and not call.may_not_run:
         ran.apt_updates.append(DockerfileLine("apt-get update", source(call.words[0].at)))
@@ -521,6 +532,7 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran, active: str = "") ->
     for one in constrained(listed):
         if call.may_not_run:
             ran.pinned = [each for each in ran.pinned if name_of(each.spec) != name_of(one.spec)]
+            ran.pinned.append(Pinned(one.spec, None, "", tool=pins.tool, source=one.source, may_not_run=True))
             continue
         pinned = Pinned(
             one.spec,

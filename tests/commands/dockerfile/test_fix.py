@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,12 @@ from doctor.commands.check.command import CheckSubject, ReportOptions
 from doctor.commands.install.fix import Talk, fix
 from doctor.output.document import TextStyle
 
-BLACKWELL = {"assume_gpus": ("RTX 5090",), "assume_driver": "580.65.06", "platform": "linux/amd64", "policy": ""}
+BLACKWELL: dict[str, Any] = {
+    "assume_gpus": ("RTX 5090",),
+    "assume_driver": "580.65.06",
+    "platform": "linux/amd64",
+    "policy": "",
+}
 TEXT = (
     "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n"
     "RUN apt-get update && apt-get install -y python3-pip && \\\n"
@@ -26,7 +32,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def talk(*answers: str) -> tuple[Talk, list[str]]:
-    left, told = list(answers), []
+    left, told = list(answers), list[str]()
     return Talk(told.append, lambda _: left.pop(0) if left else "q"), told
 
 

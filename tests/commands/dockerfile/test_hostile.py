@@ -92,4 +92,4 @@ def test_options_of_others() -> None:
         with pytest.raises(BadRequest):
             report_of(CheckSubject(source="-", **more), time.perf_counter())  # type: ignore[arg-type]
     with pytest.raises(CannotMend, match="--dockerfile"):
-        fix(CheckSubject(dockerfile="x"), ReportOptions(), TextStyle(), Talk(print, lambda _: "q"), ExecutionOptions())
+        fix(CheckSubject(lock="x"), ReportOptions(), TextStyle(), Talk(print, lambda _: "q"), ExecutionOptions())
