@@ -72,8 +72,11 @@ class Places:
     def may_put(self, one: Pinned) -> None:
         """Note a requirement of a command that may not run."""
         text = one.spec.partition(";")[0]
-        if self._matrix.has(name_of(text)):
-            self.unjudged.append(DockerfileLine(f"may install {shown(text)[:80]}", one.source))
+        try:
+            named_product(parse_spec(name_of(text)))
+        except (GpudoctorError, NoRows):
+            return
+        self.unjudged.append(DockerfileLine(f"may install {shown(text)[:80]}", one.source))
 
     def put(self, one: Pinned, brought_by: str = "") -> None:
         """Take a requirement in, in the order of the lines; `brought_by` is the package that requires it."""

@@ -564,6 +564,11 @@ def _conda(
     """Which of its builds conda takes, its solver decides; the release of CUDA stands in what is pinned beside it."""
     packages = tuple(line for one in environments if one for line in one.packages)
     if call.may_not_run:
+        may = (line.spec.rpartition("::")[2] for line in packages)
+        ran.pinned += [
+            Pinned(spec, None, "", tool="conda", source=line.source, may_not_run=True)
+            for spec, line in zip(may, packages, strict=True)
+        ]
         return
     named = pins.environment or next((one.name for one in environments if one and one.name), "")
     if any(name_of(line.spec.rpartition("::")[2]) in _CONDA_NVCC for line in packages):

@@ -110,10 +110,10 @@ def test_the_plan_is_the_tree(name: str, tmp_path: Path) -> None:
         ours, theirs = told(planned), told(built)
         assert ours.keys() == theirs.keys()
         for package, facts in ours.items():
-            shares = {"onnxruntime", "onnxruntime-gpu"} <= ours.keys()  # the later one overwrites the other's files
-            same = {
-                key: value for key, value in theirs[package].items() if key in facts and not (shares and key == "cpu")
-            }
+            both = facts.keys() & theirs[package].keys()
+            if {"onnxruntime", "onnxruntime-gpu"} <= ours.keys():  # the later one overwrites the other's files
+                both -= {"cpu"}
+            same = {key: theirs[package][key] for key in both}
             assert {key: facts[key] for key in same} == same, package
         codes = [sorted({f.code for f in each.findings if f.severity is Severity.ERROR}) for each in (planned, built)]
         bad = [exit_status(each, Severity.ERROR) == EXIT_BAD for each in (planned, built)]  # a root leaves more open

@@ -106,9 +106,8 @@ def test_silent(name: str, tmp_path: Path) -> None:
 
 OPEN = {
     "either, by an argument": (
-        'FROM python:3.12\nARG DEVICE=cuda\nRUN if [ "$DEVICE" = cpu ]; then pip install --no-cache-dir torch==1.0.0; '
-        "else pip install --no-cache-dir torch==2.9.1; fi\n",
-        "Dockerfile:3 may install torch==1.0.0",
+        f'{PLAIN}ARG DEVICE=cuda\nRUN if [ "$DEVICE" = cpu ]; then {PIP} torch==1.0.0; else {PIP} torch==2.9.1; fi\n',
+        "Dockerfile:3 may install torch==2.9.1",
     ),
     "NVIDIA's own image": ("FROM nvcr.io/nvidia/pytorch:25.01-py3\n", "Dockerfile:1 starts from"),
     "an image of somebody's": ("FROM example/base:1\n", "Dockerfile:1 starts from"),
