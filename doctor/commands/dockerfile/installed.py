@@ -221,6 +221,12 @@ class Places:
         taken = newest(limited, one.tags, where, self._matrix)
         if taken is None:
             return None
+        if (named := self._exact(one)) and not traits_of(spec.name).tagged:
+
+            def fits(row: FrameworkRow) -> bool:
+                return all(accepts(wanted, named[name]) for name, wanted in (row.pins or {}).items() if name in named)
+
+            taken = taken._replace(version=newest_beside(limited, where, fits, self._matrix) or taken.version)
         exact = spec._replace(versions=f"=={taken.version}", build=taken.build)
         index = "" if "" in one.tags else one.tags[0]
         asked = str(spec) if one.source.file else ""
@@ -249,18 +255,24 @@ class Places:
         targets = row.targets if found else None
         return Held(exact, one.source, cuda, asked_as=spec.name, from_index=one.channel, targets=targets)
 
-    def _limits(self, spec: Spec, one: Pinned) -> Iterator[str]:
-        """What packages of the same command require of it: torchvision==0.15.2 takes torch 2.0.1."""
+    def _exact(self, one: Pinned) -> dict[str, str]:
+        """The releases that the same command names."""
+        found = {}
         for text in one.beside:
             try:
-                other = parse_spec(text.partition(";")[0])
+                spec = parse_spec(text.partition(";")[0])
             except GpudoctorError:
                 continue
-            if not is_exact(other):
-                continue
-            row = self._matrix.companion(other.name, other.versions[2:])
-            needs = row.needs if row else self._pins(other)
-            yield from (needs[name] for name in needs if name == spec.name)
+            if is_exact(spec):
+                found[spec.name] = spec.versions[2:]
+        return found
+
+    def _limits(self, spec: Spec, one: Pinned) -> Iterator[str]:
+        """What packages of the same command require of it: torchvision==0.15.2 takes torch 2.0.1."""
+        for name, version in self._exact(one).items():
+            row = self._matrix.companion(name, version)
+            needs = row.needs if row else self._pins(Spec(name, f"=={version}", "", ()))
+            yield from (needs[each] for each in needs if each == spec.name)
 
     def _pins(self, spec: Spec) -> Mapping[str, str]:
         rows = self._matrix.framework_rows(spec.name, spec.versions[2:]) if traits_of(spec.name).runs_on else ()
