@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
