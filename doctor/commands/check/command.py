@@ -279,6 +279,7 @@ def _of_lock(subject: CheckSubject, matrix: Matrix) -> Observation:
         python=subject.python_version,
         extras=subject.extras,
         groups=subject.groups,
+        driver=subject.assume_driver,
     )
     facts = facts_of_lock(asked, matrix)
     return Observation(facts, revise=lambda answers: tuple(as_shown(one, facts) for one in answers))

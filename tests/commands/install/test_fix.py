@@ -136,7 +136,7 @@ def test_another_way_whose_command_fails(venv: Venv, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (("--root", "/"), "--fix changes this machine: omit --root"),
+        (("--root", "/"), "--fix changes this machine or a Dockerfile: omit --root"),
         (("--framework", "torch==2.9.1"), "omit --framework"),
         (("--format", "json", "--redact"), "omit --format, --redact"),
         (("--output", "report.txt", "--list"), "omit --list, --output"),
