@@ -18,7 +18,9 @@ from doctor.rules.shared.subjects import ENVIRONMENTS
 
 
 def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
-    """A plugin must be of the release of a jaxlib that checks it, and jaxlib as jax asks for, and no newer than jax.
+    """A plugin must be of the release of a jaxlib that checks it, else of one that an extra of jax takes.
+
+    jaxlib must be as jax asks for, and no newer than jax.
 
     Sources: jaxlib/plugin_support.py (check_plugin_version; jaxlib 0.4.34 has none),
     jax/_src/lib/__init__.py (check_jaxlib_version).
@@ -68,9 +70,21 @@ def _with_plugins(parts: dict[str, Distribution], environment: Environment) -> I
     for name, one in parts.items():
         if name.endswith("-plugin") and name.startswith(refused) and _release(one) != _release(jaxlib):
             yield f"{name} {one.version} does not fit jaxlib {jaxlib.version} and is not used"
+        elif outside := _outside(name, one, environment):
+            yield outside
         partner = parts.get(name.replace("-pjrt", "-plugin"))
         if name.endswith("-pjrt") and partner and _release(partner) != _release(one):
             yield f"{name} {one.version} does not fit {partner.name} {partner.version}"
+
+
+def _outside(name: str, one: Distribution, environment: Environment) -> str:
+    """Return that no extra of jax takes this release of a plugin; "" where one does, or none names it."""
+    of_jax = next((each for each in value_or(environment.frameworks, ()) if each.package == "jax"), None)
+    asked = filter(None, map(pin, value_or(of_jax.requires, ()) if of_jax else ()))
+    taken = [each.specifier for each in asked if each.name == name and each.specifier]
+    if of_jax is None or not taken or any(keeps(each, one.version.partition("+")[0]) for each in taken):
+        return ""
+    return f"{of_jax.label} takes {name} {taken[0]}; {one.version} is installed and may crash"
 
 
 def _halves(parts: dict[str, Distribution], environment: Environment) -> Iterator[str]:

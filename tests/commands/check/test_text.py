@@ -67,7 +67,7 @@ def test_what_is_said_of_windows_is_written_as_it_is_there() -> None:
     remedy = Remedy("x", Advice("x"), Plan("x", ()), commands)
     page = Page(TextStyle())
     show_remedies(page, (remedy,))
-    assert page.text().splitlines()[1:] == ["    # copy them to C:\\cuda\\bin", "    & 'C:/a b/python.exe' -V"]
+    assert page.text().splitlines()[1:] == ["    copy them to C:\\cuda\\bin", "      & 'C:/a b/python.exe' -V"]
 
 
 def test_no_gpu_is_the_last_line_of_the_stack() -> None:
