@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from compat.build import cpu_in_place_of, follows
+from compat.build import cpu_in_place_of, follows, is_served_by_default
 from compat.matrix import Matrix, Uncovered
 from compat.need import CreateEnvironment, InstallPackage, RemovePackage
 from compat.overlap import NO, overlap
@@ -64,10 +64,10 @@ def plan(need: InstallPackage | RemovePackage, target: Target, matrix: Matrix) -
     along = _going_with(need, _companions(need.name, inside) if need.build else (), matrix)
     leading = tuple(f"{name}=={version.partition('+')[0]}" for name, version in _leaders(need.name, inside))
     if owned := by_owner(inside, wanted, *along, *leading, index=index):
-        return Plan(_summary(need), (*first, owned), (*_first_effects(target), *_effects(need, inside, matrix)))
+        return Plan(_summary(need, wanted), (*first, owned), (*_first_effects(target), *_effects(need, inside, matrix)))
     steps = (*first, *_guarded(inside, (*_getting_pip(inside), *_install(need, inside, matrix))))
     steps += _kept(inside, wanted, index=index)
-    return Plan(_summary(need), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
+    return Plan(_summary(need, wanted), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
 
 
 def _again(need: InstallPackage, target: Target, matrix: Matrix) -> Plan:
@@ -181,7 +181,9 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     for asked in map(parse_spec, requirements):
         followed = asked.build or _build_followed(asked.name, inside)
         one = asked._replace(build=followed or _build_for_cuda(asked.name, asked.versions, inside, matrix))
-        label, url = index_of(one, matrix)
+        is_default = is_served_by_default(one, inside.os_family, inside.arch, matrix)
+        is_other = "+" in dict(inside.releases).get(one.name, "")  # it would count as installed already
+        label, url = ("", "") if is_default and not is_other else index_of(one, matrix)
         spelled.append(str(one._replace(build=label)))
         served.append((label, url))
     indexes = [word for option in index_options(served) for word in option]
@@ -272,7 +274,10 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
     return (Note(f"{text}: use a virtual environment"), make), inside
 
 
-def _summary(need: InstallPackage) -> str:
+def _summary(need: InstallPackage, wanted: str = "") -> str:
+    """An extra is what is new where the package itself is there: "install tensorflow[and-cuda]==2.20.0"."""
+    if "[" in wanted:
+        return f"install {wanted}"
     return f"install {need.name}{need.versions}{f' built for {need.build}' if need.build else ''}"
 
 
@@ -294,8 +299,13 @@ def _install(need: InstallPackage, target: Target, matrix: Matrix) -> tuple[Step
         return (*steps, Command(_installer(target, requirement), _summary(need), inverse=back))
     kept = (f"{name}=={version}" for name, version in leaders)
     along = _going_with(need, names[1:], matrix)
-    argv = _installer(target, requirement, *along, *kept, "--index-url", row.url)
-    return (*steps, Command(argv, f"the index with {need.build} builds", inverse=_absent(target, names)))
+    spec = parse_spec(f"{need.name}{need.versions}")._replace(build=need.build)
+    if is_served_by_default(spec, target.os_family, target.arch, matrix):
+        index, why = (), _summary(need)
+    else:
+        index, why = ("--index-url", row.url), f"the index with {need.build} builds"
+    argv = _installer(target, requirement, *along, *kept, *index)
+    return (*steps, Command(argv, why, inverse=_absent(target, names)))
 
 
 def _leaves(need: InstallPackage, requirement: str, target: Target) -> bool:

@@ -405,10 +405,11 @@ def test_what_a_person_must_do(machine: str, need: Need, expected: str) -> None:
 
 
 def test_another_build_replaces_torch_and_its_companions() -> None:
-    removed, installed = lines(InstallPackage("torch", "==2.9.1", PYTHON, "cu128"), machines.UBUNTU)
-    assert removed == f"{PYTHON} -m pip uninstall -y torch torchvision"
-    index = MATRIX.wheel_index("torch", "cu128", "2.9.1").url
-    assert installed == f"{PYTHON} -m pip install torch==2.9.1 torchvision --index-url {index}"
+    for build in ("cu126", "cu128"):
+        removed, installed = lines(InstallPackage("torch", "==2.9.1", PYTHON, build), machines.UBUNTU)
+        assert removed == f"{PYTHON} -m pip uninstall -y torch torchvision"
+        index = f" --index-url {MATRIX.wheel_index('torch', build, '2.9.1').url}" if build == "cu126" else ""
+        assert installed == f"{PYTHON} -m pip install torch==2.9.1 torchvision{index}"  # the default index has cu128
 
 
 @pytest.mark.parametrize(
