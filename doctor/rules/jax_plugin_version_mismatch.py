@@ -16,6 +16,8 @@ from doctor.rules.shared.pins import keeps, pin
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS
 
+_BROUGHT = ("framework-wants-other-cuda", "cudart-soname-missing", "cudnn-missing")  # jax's extra brings libraries, too
+
 
 def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     """A plugin must be of the release of a jaxlib that checks it, else of one that an extra of jax takes.
@@ -107,6 +109,7 @@ def _symptoms(environment: Environment) -> Iterator[Symptom]:
     for framework in value_or(environment.frameworks, ()):
         if _is_part(framework.package):
             yield from import_symptoms(framework)
+            yield from (Symptom(code, framework.label) for code in _BROUGHT if framework.package.startswith("jax-cuda"))
 
 
 def _list(parts: dict[str, Distribution]) -> str:

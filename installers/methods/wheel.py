@@ -67,7 +67,9 @@ def plan(need: InstallPackage | RemovePackage, target: Target, matrix: Matrix) -
         return Plan(_summary(need, wanted), (*first, owned), (*_first_effects(target), *_effects(need, inside, matrix)))
     steps = (*first, *_guarded(inside, (*_getting_pip(inside), *_install(need, inside, matrix))))
     steps += _kept(inside, wanted, index=index)
-    return Plan(_summary(need, wanted), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
+    return Plan(
+        _summary(need, wanted), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix))
+    )
 
 
 def _again(need: InstallPackage, target: Target, matrix: Matrix) -> Plan:
