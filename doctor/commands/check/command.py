@@ -224,7 +224,7 @@ def _that_was_named(revise: Revision | None, only: tuple[str, ...]) -> Revision 
 def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observation:
     """Probe a machine, a root or an image; with a plan, remedies are tried on no machine."""
     if not 0 < subject.timeout_s < float("inf"):
-        raise BadRequest("--timeout: a number of seconds above 0")
+        raise BadRequest("--timeout: give a number of seconds above 0")
     request = ProbeRequest(subject.pythons, subject.deep, subject.timeout_s)
     if not subject.frameworks and host.kind == "image":
         from doctor.commands.check.selected import by_selection  # late: few checks are of an image

@@ -29,7 +29,7 @@ def test_a_tick_for_a_healthy_machine_with_a_framework() -> None:
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        (BARE, "No GPU framework in the Python environment"),
+        (BARE, "The Python environment has no GPU framework"),
         (without_driver(), "· No fault found in the files"),
         (machine(environments=seen(())), "No Python environment found"),
         (machine(environments=unseen("no listing")), "? Some checks could not run (listed below)"),

@@ -365,7 +365,7 @@ def test_what_is_forbidden_is_an_error() -> None:
         ("[require\n", "p.toml: no TOML"),
         ("a = 1\na = 2\n", "p.toml: no TOML"),
         ("x = " + "[" * 4000, "p.toml: no TOML"),
-        (f"x = {'y' * 4096}", "p.toml:1: a line of more than"),
+        (f"x = {'y' * 4096}", "p.toml:1: the line has more than"),
     ],
 )
 def test_errors_name_line_and_key(text: str, says: str) -> None:

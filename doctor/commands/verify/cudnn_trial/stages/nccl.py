@@ -30,7 +30,7 @@ def nccl(trial: Trial) -> dict[str, Any]:
     expected = np.sum([whole_numbers((_NUMBERS,), _GREATEST, rank) for rank in range(order.together)], axis=0)
     way = _way()
     if way is None and order.together == 1:
-        return {"not_asked": "one GPU, which reduces with none, and no NCCL here"}
+        return {"not_asked": "there is one GPU, which reduces with none, and no NCCL"}
     if way is None:
         raise Lacking("nccl", {"extra": trial.extra})
     meet(trial)
@@ -39,7 +39,7 @@ def nccl(trial: Trial) -> dict[str, Any]:
     facts["gpus"] = order.together
     found = compare(got.astype("float64"), expected)
     if found.detail:
-        raise wrong("ncclAllReduce", f"the sum over {order.together} GPUs: {found.detail}", facts)
+        raise wrong("ncclAllReduce", f"the sum over {order.together} GPUs is wrong: {found.detail}", facts)
     return facts
 
 
