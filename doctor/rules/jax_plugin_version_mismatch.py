@@ -58,11 +58,15 @@ def _with_jax(parts: dict[str, Distribution], environment: Environment) -> Itera
     if _release(jaxlib) > _release(jax):
         yield f"jaxlib {jaxlib.version} is newer than jax {jax.version}, which refuses it"
         return
+    for asked in _jaxlib_pins(environment):
+        if not keeps(asked, jaxlib.version.partition("+")[0]):
+            yield f"jax {jax.version} requires jaxlib {asked}; {jaxlib.version} is installed"
+
+
+def _jaxlib_pins(environment: Environment) -> Iterator[str]:
     frameworks = value_or(environment.frameworks, ())
     asked = (pin(text) for each in frameworks if each.package == "jax" for text in value_or(each.requires, ()))
-    for one in (one for one in asked if one and one.name == "jaxlib" and not one.optional):
-        if not keeps(one.specifier, jaxlib.version.partition("+")[0]):
-            yield f"jax {jax.version} requires jaxlib {one.specifier}; {jaxlib.version} is installed"
+    return (one.specifier for one in asked if one and one.name == "jaxlib" and not one.optional)
 
 
 def _with_plugins(parts: dict[str, Distribution], environment: Environment) -> Iterator[str]:
@@ -72,7 +76,7 @@ def _with_plugins(parts: dict[str, Distribution], environment: Environment) -> I
     for name, one in parts.items():
         if name.endswith("-plugin") and name.startswith(refused) and _release(one) != _release(jaxlib):
             yield f"{name} {one.version} does not fit jaxlib {jaxlib.version} and is not used"
-        elif outside := _outside(name, one, environment):
+        elif name.endswith("-plugin") and (outside := _outside(name, one, environment)):
             yield outside
         partner = parts.get(name.replace("-pjrt", "-plugin"))
         if name.endswith("-pjrt") and partner and _release(partner) != _release(one):
@@ -98,9 +102,12 @@ def _halves(parts: dict[str, Distribution], environment: Environment) -> Iterato
 
 
 def _needs(parts: dict[str, Distribution], environment: Environment) -> tuple[Need, ...]:
-    """jax with its extra, which brings jaxlib and the plugin of the same release."""
+    """jax with its extra, which brings jaxlib and the plugin of the same release; jaxlib where there is no plugin."""
     jax = parts.get("jax", parts["jaxlib"])
     plugin = next((re.search(r"cuda\d+", name) for name in parts if name.endswith(("-plugin", "-pjrt"))), None)
+    asked = next(_jaxlib_pins(environment), "")
+    if plugin is None and asked and not keeps(asked, parts["jaxlib"].version.partition("+")[0]):
+        return (InstallPackage("jaxlib", asked, environment.interpreter),)
     release, build = jax.version.partition("+")[0], plugin[0] if plugin else ""
     return (InstallPackage("jax", f"=={release}", environment.interpreter, build),)
 

@@ -301,7 +301,8 @@ def _install(need: InstallPackage, target: Target, matrix: Matrix) -> tuple[Step
         return (*steps, Command(_installer(target, requirement), _summary(need), inverse=back))
     kept = (f"{name}=={version}" for name, version in leaders)
     along = _going_with(need, names[1:], matrix)
-    spec = parse_spec(f"{need.name}{need.versions}")._replace(build=need.build)
+    of_leader = f"{served}=={release.partition('+')[0]}" if leaders else f"{need.name}{need.versions}"
+    spec = parse_spec(of_leader)._replace(build=need.build)
     if is_served_by_default(spec, target.os_family, target.arch, matrix):
         index, why = (), _summary(need)
     else:
