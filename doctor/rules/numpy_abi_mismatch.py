@@ -42,7 +42,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _asked(framework: Framework, version: str, facts: Facts, matrix: Matrix) -> str:
-    """What its metadata asks of NumPy, which is often narrower than what its ABI needs; "" where that takes this one."""
+    """What its metadata asks of NumPy, which is often narrower than its ABI; "" where that takes this one."""
     with suppress(Uncovered):
         asked = (build_row(framework, facts, matrix).pins or {}).get("numpy", "")
         return "" if not asked or keeps(asked, version) else asked

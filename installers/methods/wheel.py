@@ -303,6 +303,7 @@ def _install(need: InstallPackage, target: Target, matrix: Matrix) -> tuple[Step
     along = _going_with(need, names[1:], matrix)
     of_leader = f"{served}=={release.partition('+')[0]}" if leaders else f"{need.name}{need.versions}"
     spec = parse_spec(of_leader)._replace(build=need.build)
+    index: tuple[str, ...]
     if is_served_by_default(spec, target.os_family, target.arch, matrix):
         index, why = (), _summary(need)
     else:
