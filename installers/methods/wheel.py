@@ -147,9 +147,18 @@ def _first_effects(target: Target) -> tuple[Effect, ...]:
     return () if _is_ours(target) else (made(".venv", target),)
 
 
+# Of a snap and of a Flatpak: read-only in every release. Sources: snapcraft.io/docs/system-snap-directory;
+# docs.flatpak.org/en/latest/sandbox-permissions.html and flatpak(1), "file system layout".
+_SEALED = re.compile(r"^(?:/snap/|/var/lib/snapd/|/var/lib/flatpak/)|/\.local/share/flatpak/")
+
+
+def _is_sealed(target: Target) -> bool:
+    return _SEALED.search(f"{target.prefix or target.python}/") is not None
+
+
 def _is_ours(target: Target) -> bool:
     """Whether pip may change it, or has done so before: what it put into the system's Python is fixed there."""
-    return not target.externally_managed or target.by_pip
+    return not _is_sealed(target) and (not target.externally_managed or target.by_pip)
 
 
 def _effects(need: InstallPackage, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
@@ -261,11 +270,14 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
     if _is_ours(target):
         return (), target
     text = f"{_python(target)} belongs to the operating system, and pip refuses to change it (PEP 668)"
+    if _is_sealed(target):
+        text = f"{_python(target)} belongs to a snap or a Flatpak, whose files are read-only"
     gone = removal(CreateEnvironment(".venv"), target)
     argv = (_python(target), "-m", "venv", ".venv")
     make = Command(argv, "create a virtual environment in this directory", inverse=gone)
     inside = target._replace(
         python=".venv/bin/python",
+        prefix="" if _is_sealed(target) else target.prefix,
         installed=frozenset(),
         externally_managed=False,
         installers=(),
@@ -527,6 +539,9 @@ def _back(target: Target, names: tuple[str, ...]) -> Inverse:
 
 def _guarded(target: Target, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """What to know about the environment before anything in it is changed."""
+    if _is_sealed(target):
+        where = target.prefix or target.python
+        return (ByHand(f"{where} is in a snap or a Flatpak, whose files are read-only: use another environment"),)
     if not target.writable and target.is_root and target.live:
         where = target.site or target.prefix
         text = f"{where} is read-only even for root: make an environment elsewhere, or mount it for writing first"
