@@ -120,7 +120,7 @@ def _is_list(text: str) -> bool:
     after = text.partition(":")[2]
     return (
         text.strip() in _PIECES
-        or bool(re.match(r"Sources?:|, |#", text))
+        or bool(re.match(r"Sources?:|, |#|<h2>", text))
         or text.endswith(("*", '"', ":"))
         or after.count(",") >= 2
     )

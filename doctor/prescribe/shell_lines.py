@@ -7,6 +7,7 @@ that the block around it stays valid. Sources: Bash's manual, "Bourne Shell Buil
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Union
 
 from doctor.host import Host
