@@ -81,6 +81,7 @@ _PIECES = frozenset(  # of a sentence, or a heading, that the code puts together
         *("mode X, owner X, group X", "X: X, archives of X components", "X: X of X pictures, X classes"),
         *("Training networks on the CPU, on the GPU, and on the GPU with cuDNN", "the home directory of the user"),
         "uv.lock, pylock.toml, poetry.lock, pdm.lock, pixi.lock, conda-lock.yml, Pipfile.lock, requirements.txt",
+        "On the host, not in this container: X.",
         *("avx2 bmi1 bmi2 abm movbe popcnt fma", "Python X in this environment: X"),
     }
 )

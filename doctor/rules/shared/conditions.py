@@ -150,4 +150,4 @@ def on_host(facts: Facts, need: Need, what: str) -> Need:
     """The need itself; in a container or image, which cannot bring it about, a request to do so on the host."""
     if facts.assumed:
         return Advice(f"On the host: {what}.")
-    return Advice(f"Do this on the host, not in this container: {what}.") if container(facts) else need
+    return Advice(f"On the host, not in this container: {what}.") if container(facts) else need
