@@ -43,7 +43,7 @@ def test_an_empty_root_gets_an_answer(empty: Path, capsys: pytest.CaptureFixture
         (["check", "--fail-on", "panic"], "known are error, info, warning"),
         (["check", "--nonsense"], "--nonsense"),
         (["check", "--python", "/no/such/python"], "/no/such/python"),
-        (["check", "--timeout", "0"], "--timeout: a number of seconds above 0"),
+        (["check", "--timeout", "0"], "--timeout: give a number of seconds above 0"),
         (["check", "--timeout", "soon"], "--timeout 'soon': a time such as 5s, 500ms or 2m"),
         (["chekc"], "chekc"),
         (["check", "--output", "/no/such/dir/report.txt"], "/no/such/dir/report.txt: No such file or directory"),

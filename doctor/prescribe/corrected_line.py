@@ -59,7 +59,7 @@ def manifest(plan: Plan, facts: Facts) -> tuple[str, ...]:
     if not files.endswith(("uv.lock", "pyproject.toml")):
         specs = " ".join(change.install.values())
         index = f" from {change.address}" if change.address else ""
-        return (f"# in the project of {files}: {specs}{index}; then lock again",)
+        return (f"# in the project of {files}, write {specs}{index}, then lock again",)
     lines = ["# in pyproject.toml, then run `uv lock`:"]
     lines += [f'# dependencies: "{spec}"' for spec in change.install.values()]
     if change.address:

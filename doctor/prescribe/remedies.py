@@ -63,7 +63,8 @@ class _Prescription:
 
         tried = list(candidates(self._answer, self._facts, self._matrix))
         advice = [one for one in tried if one.is_advice]
-        given, refused, without_root = 0, "", False
+        given, refused = 0, ""
+        offered: list[tuple[Remedy, bool]] = []
         enough: list[set[Effect]] = []  # what fixes by itself, so that more of it is no other remedy
         for one in tried:
             done = {*(one.plan.effects or ())}
@@ -73,13 +74,13 @@ class _Prescription:
             refused = refused or why
             if remedy and self._does_more(remedy, one, tried, enough):
                 continue
-            if remedy and without_root and takes_root(remedy.plan) and not isinstance(one.need, InstallDriver):
-                continue
             if remedy:
                 given += 1
-                without_root = without_root or bool(remedy.proven and not takes_root(remedy.plan))
+                as_root = takes_root(remedy.plan) and not isinstance(one.need, InstallDriver)
                 enough += [{*(remedy.plan.effects or ())}] if remedy.proven else []
-                yield remedy
+                offered.append((remedy, as_root))
+        without_root = any(remedy.proven and not takes_root(remedy.plan) for remedy, _ in offered)
+        yield from (remedy for remedy, as_root in offered if not (as_root and without_root))
         yield from (_remedy(one, self._facts, self._court) for one in advice)
         if not given and self._machine_first:
             yield self._machine_first

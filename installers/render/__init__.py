@@ -36,14 +36,16 @@ def told_lines(step: Step, target: Target) -> Lines:
 
 
 def chained(lines: Lines, target: Target) -> Lines:
-    """Lines to paste together, of which none runs after one that failed."""
+    """Lines to paste together, of which none runs after one that failed; in bash what is to be read comes first."""
     if len(lines) < 2:
         return lines
     if target.os_family == "windows":
         checked = [one for line in lines[:-1] for one in ((line, _FAILED) if _PROGRAM.match(line) else (line,))]
         return ("& {", "    $ErrorActionPreference = 'Stop'", *(f"    {line}" for line in (*checked, lines[-1])), "}")
     last = max((number for number, line in enumerate(lines) if not line.startswith("#")), default=0)
-    return tuple(line if line.startswith("#") or number >= last else f"{line} &&" for number, line in enumerate(lines))
+    before = [line for line in lines[:last] if not line.startswith("#")]
+    read = (line for line in lines[:last] if line.startswith("#"))
+    return (*dict.fromkeys(read), *(f"{line} &&" for line in before), *lines[last:])
 
 
 def kept_first(plan: Plan, target: Target) -> Lines:

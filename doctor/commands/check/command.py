@@ -243,7 +243,7 @@ def _that_need_nothing(revise: Revision | None) -> Revision:
 def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observation:
     """Probe a machine, a root or an image; with a plan, remedies are tried on no machine."""
     if not 0 < subject.timeout_s < float("inf"):
-        raise BadRequest("--timeout: a number of seconds above 0")
+        raise BadRequest("--timeout: give a number of seconds above 0")
     if subject.pythons and subject.all_environments:
         raise BadRequest("--python and --all-environments: give one of them")
     request = ProbeRequest(subject.pythons, subject.all_environments, subject.deep, subject.timeout_s)

@@ -105,7 +105,7 @@ def _text(step: Step) -> tuple[str, ...]:
 
 def _verdict(verified: Verified) -> str:
     if verified.waits:
-        return f"Done up to this step: {verified.waits}."
+        return f"All is done up to this step: {verified.waits}."
     if verified.found is None and verified.wanted is not None:
         text = "it was not found"
         if isinstance(verified.wanted, (InstallCudnn, InstallToolkit)):

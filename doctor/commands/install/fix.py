@@ -207,11 +207,16 @@ def _shown(finding: Finding, offers: tuple[Offer, ...], view: TextStyle) -> str:
     return page.text()
 
 
+_FOR_YOU = "gpudoctor cannot do this for you."
+_YOUR_SHELL = f"{_FOR_YOU} No program can change the variables of your shell: paste the command into it."
+
+
 def _choice(offers: tuple[Offer, ...], talk: Talk) -> Offer | str:
     """The way that was chosen, "n" or "q"."""
     able = [number for number, offer in enumerate(offers, 1) if offer.carried]
     if not able:
-        talk.tell("gpudoctor cannot do this for you.\n")
+        settings = any(kind_of(step).configures and not kind_of(step).is_note for one in offers for step in one.steps)
+        talk.tell(f"{_YOUR_SHELL if settings else _FOR_YOU}\n")
         return _NO
     if talk.agrees:
         return next((offers[one - 1] for one in able if not offers[one - 1].first), _NO)

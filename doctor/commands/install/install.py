@@ -457,7 +457,7 @@ def _or_by_packages(plan: Plan, asked: InstallOrder, target: Target, matrix: Mat
         return plan
     words = ("gpudoctor", "install", "cudnn", asked.version, *(("--cuda-version", asked.cuda) if asked.cuda else ()))
     where = ("--distribution", asked.distribution) if asked.distribution else ()
-    note = Note(f"also available as a package: {' '.join((*words, *where, '--method', 'packages'))}")
+    note = Note(f"it is also available as a package: {' '.join((*words, *where, '--method', 'packages'))}")
     return plan._replace(steps=(*plan.steps, note))
 
 

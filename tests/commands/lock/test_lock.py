@@ -260,7 +260,7 @@ def test_what_is_not_read_is_unknown(tmp_path: Path) -> None:
         ("environment.yml", "name: a\n", "it has no dependencies"),
         ("Cargo.lock", "", "gpudoctor does not read this file"),
         ("poetry.lock", POETRY.replace("sys_platform ==", "sys_platform !!"), "cannot be read"),
-        ("uv.lock", f"version = 1\n{'.'.join('a' * 20_000)} = 1\n", "a key of more than 32 parts"),
+        ("uv.lock", f"version = 1\n{'.'.join('a' * 20_000)} = 1\n", "a key has more than 32 parts"),
         ("uv.lock", UV.replace('source = { virtual = "." }', "source = 3"), "`source` is no table"),
         ("uv.lock", UV.replace("marker = \"sys_platform == 'darwin'\"", "marker = 3"), "`marker` is no text"),
         ("uv.lock", UV.replace('requires-python = ">=3.10"', "requires-python = 3.12"), "`requires-python` is no text"),
