@@ -156,8 +156,9 @@ class GraphConvolution:
     def offered(self, direction: str) -> Iterator[Plan]:
         """The engines that can be made into a plan on this GPU, best first by cuDNN's own guess, each as it is needed.
 
-        Those of last resort come at the end. For "fp32" none that rounds its inputs: that would be TF32. Raises
-        CudnnError where there is no heuristic.
+        Those of last resort come at the end; one of them may be an engine from before with better settings (on an
+        H100, cuDNN 9.19, the filter's gradient of a 1x1 convolution in fp32: 0.58 ms instead of 1.06). For "fp32" none
+        that rounds its inputs: that would be TF32. Raises CudnnError where there is no heuristic.
         """
         graph = self._finalized(
             GRAPH,
@@ -166,9 +167,8 @@ class GraphConvolution:
         )
         variants: Counter[int] = Counter()
         for mode in MODES.values():
-            known = set(variants)
             for plan in self._of_heuristic(graph, mode):
-                if plan.engine not in known and self._suits(plan):
+                if self._suits(plan):
                     variants[plan.engine] += 1
                     yield plan._replace(variant=variants[plan.engine])
 
