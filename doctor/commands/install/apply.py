@@ -71,6 +71,7 @@ def _encoded(applied: Applied, verified: Verified) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "id": applied.id,
+        "log": applied.log,
         "recovered": [one.id for one in applied.recovered],
         "left": ["\n".join(_text(step)) for step in applied.left],
         "found": encode(verified.found),
@@ -91,6 +92,7 @@ def _page(applied: Applied, verified: Verified, steps: tuple[Step, ...], view: T
     for step in applied.left:
         _left(page, step)
     page.paragraph(way_back(applied.id, steps))
+    page.paragraph(f"Log: {applied.log}")
     return page.text()
 
 
