@@ -209,7 +209,7 @@ def _components(*names: str) -> Command:
     make = (
         f"cd /etc/apt/sources.list.d && {{ sed -nE '{one_line}' ../sources.list >{_OWN}.list; "
         f"sed -E 's/^Components:.*/Components: {wanted}/' debian.sources >{_OWN}.sources; }} 2>/dev/null; "
-        f"test -s {_OWN}.list || test -s {_OWN}.sources"
+        f"find {_OWN}.list {_OWN}.sources -empty -delete; ls {_OWN}.*"
     )
     files = tuple(f"/etc/apt/sources.list.d/{_OWN}.{form}" for form in ("list", "sources"))
     return Command(
@@ -217,11 +217,11 @@ def _components(*names: str) -> Command:
         f"enable Debian's {' and '.join(names)}",
         needs_root=True,
         inverse=Inverse((("rm", "-f", *files),)),
-        unless=("sh", "-c", f"apt-get indextargets --format '$(COMPONENT)' | grep -qx {names[-1]}"),
+        unless=("grep", "-rqsE", f"^(deb .*|Components:.*) {names[-1]}( |$)", *_SOURCES),
     )
 
 
-_OWN = "gpudoctor"
+_OWN, _SOURCES = "gpudoctor", ("/etc/apt/sources.list", "/etc/apt/sources.list.d")
 _OF_DEBIAN = {390: "nvidia-legacy-390xx-driver", 470: "nvidia-tesla-470-driver"}
 
 

@@ -45,7 +45,7 @@ from installers.nvcc_host import accepted_compiler
 from installers.own_directory import nvcc_on_path
 from installers.packages import DISTRIBUTIONS, PACKAGE_MANAGERS, manager_of
 from installers.plan import Plan, Target
-from installers.render import commands, for_administrators, kept_first, told_lines, undone_by
+from installers.render import commands, for_administrators, kept_first, told_lines, undone_by, undone_if_new
 from installers.render.parts import numbered
 from installers.requirement import spoken, wanted_version
 from installers.step import Step, kind_of
@@ -581,6 +581,7 @@ def _page(prepared: Prepared, terminal: TextStyle) -> str:
         show_step(page, number, step, target)
     undo = "To undo it by hand (after --apply: gpudoctor install rollback):"
     _lines(page, undo, undone_by(plan, target))
+    _lines(page, "What this plan brought besides, if it was not there before:", undone_if_new(plan, target))
     return page.text()
 
 
