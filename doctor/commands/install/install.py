@@ -58,7 +58,7 @@ SCHEMA = "gpudoctor.plan/1"
 _SYSTEMS = ("linux", "windows", "wsl")
 _ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
 _ARCHIVE = "archive"  # the way that a directory of one's own asks for
-_SCRIPTS = {"linux": "bash", "windows": "powershell"}
+_SCRIPTS, _PLAYBOOK = {"linux": "bash", "windows": "powershell"}, "ansible"
 _GIB = 1 << 30
 _USUAL = "/usr/local/cuda"  # the CUDA directory of a Linux machine that names none
 
@@ -541,7 +541,11 @@ def _need_same_major(asked: InstallOrder, home: str, known: list[tuple[CudaVersi
 
 def script_of(shell: str, prepared: Prepared) -> str:
     """A script of the same plan; raises NoSuchName, BadOrder."""
-    one_of("kind of script", shell, tuple(_SCRIPTS.values()))
+    one_of("kind of script", shell, (*_SCRIPTS.values(), _PLAYBOOK))
+    if shell == _PLAYBOOK and prepared.target.os_family == "linux":
+        from installers.render import ansible  # late, as the scripts
+
+        return ansible.playbook(prepared.plan, prepared.target)
     if shell != _SCRIPTS[prepared.target.os_family]:
         raise BadOrder(f"a plan for {prepared.target.os_family} needs a {_SCRIPTS[prepared.target.os_family]} script")
     if shell == "bash":

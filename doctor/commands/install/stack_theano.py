@@ -34,7 +34,8 @@ def settings(version: str, cuda: CudaVersion | None, target: Target, matrix: Mat
     steps[0] = steps[0]._replace(settings=(*steps[0].settings, ("allow_input_downcast", "True")))
     nvcc = [("fastmath", "True"), *_nvcc(cuda, target, matrix)] if old else []
     more = (("cuda", (("root", home),) if home else ()), ("nvcc", tuple(nvcc)), ("gcc", _gcc(target)))
-    steps += [EditText(order.path, section, pairs, (), "the compilers and CUDA") for section, pairs in more if pairs]
+    given = EditText(path=order.path, section="", settings=(), lines=(), why="the compilers and CUDA")
+    steps += [given._replace(section=section, settings=pairs) for section, pairs in more if pairs]
     if not windows:
         return tuple(steps)
     lines = [

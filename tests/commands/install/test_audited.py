@@ -38,9 +38,7 @@ def faults(order: str, said: str, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("order", "said", "source"), ROWS, ids=[one[0] for one in ROWS])
-def test_a_plan_is_what_its_vendor_says(
-    order: str, said: str, source: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_is_what_its_vendor_says(order: str, said: str, source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert faults(order, said, printed(order, capsys)) == []
     assert {*source.split(", ")} <= SOURCES
 
