@@ -72,7 +72,9 @@ _SHARED = "--ipc=host: data loaders need more shared memory than the default 64 
 def _host(target: Target, matrix: Matrix, engine: str) -> tuple[Step, ...]:
     """What passes the GPUs on. Docker Desktop on Windows does so by itself."""
     if target.os_family == "windows":
-        return (ByHand("Docker Desktop must use its WSL 2 engine", "it then passes the GPUs to containers"),)
+        text = "install WSL 2 and Docker Desktop, and let it use its WSL 2 engine"
+        words = "wsl --install --no-distribution\nwinget install --exact --id Docker.DockerDesktop"
+        return (ByHand(f"{text}\n{words}", "it then passes the GPUs to containers"),)
     if engine == "podman":
         generate = Command(
             ("nvidia-ctk", "cdi", "generate", f"--output={_CDI}"),

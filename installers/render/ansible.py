@@ -1,6 +1,6 @@
 """A plan as an Ansible playbook: a module where one does what a step does, else the lines that a person would type.
 
-Files lie in one directory of each host, which is also where relative paths begin. JSON is YAML, so that nothing needs
+Each host has one directory for files, where relative paths begin. JSON is YAML, so that nothing needs
 quoting rules of its own. Sources: the Ansible documentation of the modules of ansible.builtin that stand here, and of
 community.general.zypper, pacman and ini_file.
 """
