@@ -101,10 +101,10 @@ Script = Annotated[
     str,
     typer.Option(
         metavar="SHELL",
-        help="Print a script instead: bash or powershell.",
+        help="Print a script instead: bash, powershell or ansible.",
         parser=str.casefold,
         rich_help_panel=_ACT,
-        autocompletion=_completion.fixed("bash", "powershell"),
+        autocompletion=_completion.fixed("bash", "powershell", "ansible"),
     ),
 ]
 Apply = Annotated[
