@@ -149,7 +149,7 @@ class _Variables(dict[str, str]):
     """
 
     def __init__(self, case: Case, root: Path) -> None:
-        self._said = case.variables()
+        self._said = {**case.variables(), "GPUDOCTOR_CACHE": ""}  # its home is the tree's, not one of this machine
         folders = [*self._said.get("LD_LIBRARY_PATH", "").split(":"), *_DRIVER_FOLDERS]
         host = RootHost(str(root))
         paths = [f"{folder}/{_NVML}" for folder in folders if folder]
