@@ -26,6 +26,7 @@ from doctor.probes import ProbeRequest, configuration, look
 from doctor.probes.private import PrivateWords
 from doctor.probes.private import look as private_words
 from doctor.rules.shared.engine import codes, judge, load_rules
+from tests.each import each
 from tests.lab.case import LabHost
 from tests.lab.cases import CASES
 from tests.machine import gpu, machine, seen
@@ -346,7 +347,7 @@ def test_variables_that_decide_are_no_secrets() -> None:
     assert REDACTOR.value(told) == told
 
 
-@pytest.mark.parametrize("kind", leaks.KINDS)
+@each("kind", leaks.KINDS)
 def test_no_kind_of_private_text_is_left(kind: str) -> None:
     assert len(leaks.KINDS[kind]) == 3
     for text, private in leaks.KINDS[kind]:
