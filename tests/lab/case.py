@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -156,10 +157,11 @@ class _Variables(dict[str, str]):
         found = [root / host.real_path(path).lstrip("/") for path in paths if host.is_file(path)]
         cuda = root / LIB.lstrip("/") / _CUDA
         aside = root / ".nvml"
-        aside.mkdir(exist_ok=True)
-        if found and not (aside / _NVML).is_symlink():
+        shutil.rmtree(aside, ignore_errors=True)  # a remedy may have put another driver there since
+        aside.mkdir()
+        if found:
             (aside / _NVML).symlink_to(found[0])
-        if cuda.is_file() and b"cuInit" in cuda.read_bytes() and not (aside / _CUDA).is_symlink():
+        if cuda.is_file() and b"cuInit" in cuda.read_bytes():
             (aside / _CUDA).symlink_to(cuda.resolve())
         super().__init__({**self._said, "LD_LIBRARY_PATH": str(aside)})
 
