@@ -202,6 +202,7 @@ def slow_text(one: Used) -> tuple[float, str]:
     return worst
 
 
+@pytest.mark.no_cover  # other tests run the same lines
 def test_the_makers_of_hostile_texts_find_what_they_are_made_for() -> None:
     for bad in (r"x: *v? *\d", r"\d+x?\d+:", r"\S+\.so"):
         taken, text = slow_text(Used(re.compile(bad), "search", ""))

@@ -44,6 +44,7 @@ def chosen(answer: dict[str, Any]) -> dict[str, str]:
         "sglang",
     ],
 )
+@pytest.mark.no_cover  # other tests run the same lines
 def test_the_common_wishes_are_answered(wish: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each was refused: one name without rows discarded the whole question."""
     status, answer = asked(capsys, "solve", *wish.split(), "--gpu", "L4", "--driver", "580")
