@@ -108,6 +108,8 @@ class _Prescription:
                 break
             one, verdict = better
         if not verdict.proven:
+            if verdict.left_open and not verdict.stands and not verdict.new and not self._court.has_host:
+                return self._remedy(one)._replace(left_open=verdict.left_open), ""
             self._keep(start, first)
             return None, _obstacle(start, first)
         if broken := self._court.broken_by(one.plan.effects or ()):

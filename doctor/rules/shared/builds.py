@@ -125,17 +125,13 @@ def _all_rows(package: str, matrix: Matrix) -> tuple[FrameworkRow, ...]:
 
 def has_wheel(row: FrameworkRow, environment: Environment) -> bool:
     """Whether a build has a wheel for the Python of an environment; yes where either is not known."""
-    python = _minor(value_or(environment.python, ""))
+    python = ".".join(value_or(environment.python, "").split(".")[:2])
     return not python or row.python is None or python in row.python
 
 
 def _is_published(row: FrameworkRow) -> bool:
     """No pre-release, and more than an announcement."""
     return row.confidence != "low" and not re.search(r"\d(a|b|rc|\.dev)\d", row.versions)
-
-
-def _minor(python: str) -> str:
-    return ".".join(python.split(".")[:2])
 
 
 def runs_on_driver(row: FrameworkRow, facts: Facts, matrix: Matrix) -> bool:
