@@ -160,6 +160,7 @@ def test_the_kernels_that_are_pinned_decide(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.no_cover  # a trace costs as much again
+@pytest.mark.no_cover  # it is timed
 def test_four_packages_are_solved_in_half_a_second(capsys: pytest.CaptureFixture[str]) -> None:
     asked(capsys, "solve", "torch", "transformers", "accelerate", "bitsandbytes", "--gpu", "L4")
     before = time.process_time()
