@@ -98,6 +98,7 @@ def test_a_package_is_asked_for_twice(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("seed", "many"), [(7, 40), *(pytest.param(seed, 100, marks=pytest.mark.slow) for seed in SEEDS)]
 )
+@pytest.mark.no_cover  # other tests run the same lines
 def test_a_random_question_has_one_answer(seed: int, many: int, capsys: pytest.CaptureFixture[str]) -> None:
     """`can`, `solve` and `install` give one verdict, and the builds that they name are right for each other."""
     found = {shlex.join(ask): _disagreement(ask, capsys) for ask in _drawn(seed, many)}
