@@ -132,6 +132,11 @@ def covers(row: FrameworkRow, version: str) -> bool:
     return accepts(specifier, public)
 
 
+def has_python(row: FrameworkRow, python: str) -> bool:
+    """Whether a build has a wheel for a Python, "3.12"; yes if either is unknown or the wheel names none."""
+    return not python or not row.python or python in row.python
+
+
 def _post(version: str) -> str:
     """The post-release in a version or specifier: a release of its own, with builds of its own; "" for none."""
     return version.partition(".post")[2]

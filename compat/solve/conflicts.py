@@ -422,11 +422,13 @@ def pins_to_add(
     codes = ((wheel.pin, "newer releases of it have no code for these cards") for wheel in wheels if wheel.pin)
     limits = ((one, distribution_limits(one.row, one.versions, matrix, python).items()) for one in chosen)
     exact = {one.row.package for one in chosen if re.fullmatch(r"==[^,*]+", one.versions)}
+    required = {name for one in chosen for name in one.row.pins or ()}
     abis = (
         (f"{name}{limit}", f"{one.label} needs it at its import")
         for one, each in limits
         for name, limit in each
         if name not in exact
+        and (name in required or not matrix.has(name))  # no framework that nobody requires
     )
     return tuple(dict((*codes, *abis)).items())
 

@@ -53,6 +53,7 @@ _PLATFORM_TAGS = {
 _NEEDS_LIBRARIES = (
     "faiss-gpu",
     "faiss-gpu-cu12",
+    "tensorrt",
     "torch",
     "vllm",
     "xformers",
@@ -187,7 +188,7 @@ def _libraries(one: Proposal) -> list[str]:
     """The distributions of CUDA's libraries that uv takes with a set."""
     command = [_uv(), "pip", "compile", "-", "-q", "--no-header", "--no-annotate", "--python-version", one.python]
     done = subprocess.run(command, input="\n".join(one.requirements), capture_output=True, text=True, timeout=600)
-    return re.findall(r"(?m)^(nvidia-[\w-]+|cuda-toolkit)==", done.stdout)
+    return [name for name in re.findall(r"(?m)^(nvidia-[\w-]+|cuda-toolkit)==", done.stdout) if name not in one.names]
 
 
 def _module(name: str) -> str:

@@ -87,3 +87,14 @@ def test_can_names_the_release_that_goes_with_what_it_requires(capsys: pytest.Ca
     can, solve_ = (json.loads('{"schema"' + one.rpartition("}")[0] + "}") for one in answers[1:])
     best = can["cases"][0]["answers"][0]["build"]
     assert best.partition(" ")[2] == solve_["solution"]["builds"][0]["release"]
+
+
+@pytest.mark.parametrize(("asked", "below"), [("gymnax==1.0.1", (0, 12)), ("gymnax==1.0.0", (0, 7))])
+def test_the_limit_on_a_package_holds_for_its_plugin(
+    asked: str, below: tuple[int, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """jax-cuda12-plugin stands for the jax of its own release: METADATA of gymnax 1.0.1 has jax<0.12."""
+    status, said = solved(f"{asked} --gpu 'RTX 5090' --driver 580.95.05", capsys)
+    assert status == YES
+    plugin = next(one for one in said["solution"]["builds"] if one["package"].startswith("jax-cuda"))
+    assert tuple(map(int, plugin["release"].split(".")[:2])) < below
