@@ -427,8 +427,7 @@ def pins_to_add(
         (f"{name}{limit}", f"{one.label} needs it at its import")
         for one, each in limits
         for name, limit in each
-        if name not in exact
-        and (name in required or not matrix.has(name))  # no framework that nobody requires
+        if name not in exact and (name in required or not matrix.has(name))  # no framework that nobody requires
     )
     return tuple(dict((*codes, *abis)).items())
 
