@@ -208,7 +208,7 @@ def required_frameworks(row: FrameworkRow, matrix: Matrix) -> dict[str, str]:
     pins, host = row.pins or {}, host_of(row, matrix)
     host = host or ("" if compiles_alone(row.package) or row.build == "cpu" else traits_of(row.package).runs_on)
     beside = host if matrix.has(host) and is_framework(host) else ""
-    names = (name for name in pins if name == host or _brings_cuda(name, matrix))
+    names = (name for name in pins if name == host or _brings_cuda(name, matrix) or _compares_cuda(name, matrix))
     return {name: pins.get(name, "") for name in (*names, *filter(None, (beside,))) if name != row.package}
 
 
@@ -217,6 +217,11 @@ def backend_needed(row: FrameworkRow, asked: Iterable[str]) -> str:
     backends = traits_of(row.package).backends
     named = {traits_of(name).id for name in (*asked, *(row.pins or ()))}
     return backends[0] if backends and named.isdisjoint(backends) else ""
+
+
+def _compares_cuda(name: str, matrix: Matrix) -> bool:
+    """Whether it refuses another CUDA minor than its own, so that the newest release need not do: torchaudio."""
+    return traits_of(name).same_minor and matrix.has(name)
 
 
 @lru_cache(maxsize=1024)
@@ -242,6 +247,27 @@ def follows(package: str) -> str:
     """Return the framework whose builds and index a package follows: torch for torchvision; "" for none."""
     base = traits_of(package).runs_on
     return base if base and package in traits_of(base).followers else ""
+
+
+def cudas_followed(row: FrameworkRow, matrix: Matrix) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the CUDAs for which a follower that compares minors is built: on the package index, and at all.
+
+    Those of the release of its own number of what it follows. None for any other package, and where that is unknown.
+    """
+    base = follows(row.package) if traits_of(row.package).same_minor and row.versions.startswith("==") else ""
+    return _cudas_of(base, row.versions[2:], row.os, row.arch, matrix) if base else None
+
+
+@lru_cache(maxsize=256)
+def _cudas_of(
+    package: str, release: str, os: tuple[str, ...], arch: tuple[str, ...], matrix: Matrix
+) -> tuple[frozenset[str], frozenset[str]] | None:
+    rows = [
+        one for one in matrix.framework_rows(package, release) if set(one.os) & set(os) and set(one.arch) & set(arch)
+    ]
+    usual = frozenset(one.cuda for one in rows if one.cuda and is_default_build(one))
+    every = frozenset(one.cuda for one in rows if one.cuda)
+    return (usual, every) if every else None
 
 
 def gpu_plugins(package: str) -> tuple[str, ...]:

@@ -98,3 +98,24 @@ def test_the_limit_on_a_package_holds_for_its_plugin(
     assert status == YES
     plugin = next(one for one in said["solution"]["builds"] if one["package"].startswith("jax-cuda"))
     assert tuple(map(int, plugin["release"].split(".")[:2])) < below
+
+
+@pytest.mark.parametrize(
+    ("asked", "torch"),
+    [
+        ("torch torchaudio --gpu 'RTX 5090' --driver 580.95.05", "2.14.1"),  # 2.15.0 is built for CUDA 13.2
+        ("torchcrepe --gpu 'RTX 5090' --driver 580.95.05", "2.14.1"),  # requires torchaudio
+        ("torch==2.14.1+cu126 torchaudio --gpu V100 --driver 580.95.05", "2.14.1"),  # from torch's index
+        ("torch==2.9.1+cu126 torchaudio --gpu V100 --driver 580.95.05", "2.9.1"),
+    ],
+)
+def test_torchaudio_has_the_cuda_of_torch(asked: str, torch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """torchaudio 2.11.0, for CUDA 13.0, beside torch 2.15.0 raises at its import: tried."""
+    status, said = solved(asked, capsys)
+    assert status == YES
+    assert {one["package"]: one["release"] for one in said["solution"]["builds"]}["torch"] == torch
+
+
+def test_torchaudio_refuses_another_minor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(shlex.split("matrix solve torch==2.15.0+cu132 torchaudio --gpu 'RTX 5090'")) == NO
+    assert "refuses the CUDA 13.2 of torch 2.15.0 (cu132)" in " ".join(capsys.readouterr().out.split())
