@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -208,7 +208,7 @@ def required_frameworks(row: FrameworkRow, matrix: Matrix) -> dict[str, str]:
     pins, host = row.pins or {}, host_of(row, matrix)
     host = host or ("" if compiles_alone(row.package) or row.build == "cpu" else traits_of(row.package).runs_on)
     beside = host if matrix.has(host) and is_framework(host) else ""
-    names = (name for name in pins if name == host or _brings_cuda(name, matrix) or _compares_cuda(name, matrix))
+    names = (name for name in pins if name == host or _brings_cuda(name, matrix) or _compares_cuda(name, pins, matrix))
     return {name: pins.get(name, "") for name in (*names, *filter(None, (beside,))) if name != row.package}
 
 
@@ -219,9 +219,9 @@ def backend_needed(row: FrameworkRow, asked: Iterable[str]) -> str:
     return backends[0] if backends and named.isdisjoint(backends) else ""
 
 
-def _compares_cuda(name: str, matrix: Matrix) -> bool:
-    """Whether it refuses another CUDA minor than its own, so that the newest release need not do: torchaudio."""
-    return traits_of(name).same_minor and matrix.has(name)
+def _compares_cuda(name: str, pins: Mapping[str, str], matrix: Matrix) -> bool:
+    """Whether it refuses another CUDA minor than its own, so that the newest need not do: torchaudio."""
+    return traits_of(name).same_minor and matrix.has(name) and not pins[name].startswith("==")
 
 
 @lru_cache(maxsize=1024)
