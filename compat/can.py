@@ -252,17 +252,14 @@ def _meant_of(package: str, spec: Spec, matrix: Matrix) -> tuple[FrameworkRow, .
     every: tuple[FrameworkRow, ...] = matrix.rows(package, "builds") if matrix.has(package) else ()
     named = tuple(row for row in every if _is_meant(row, spec._replace(build="")))
     final = tuple(row for row in named if is_pre_release(spec.versions) or not is_pre_release(row.versions))
-    released = _without_posts(spec, final or named)
+    rows = final or named
+    # Where there is the very release that was named, its post-releases are others (PEP 440: ==0.4.0 admits none).
+    plain = tuple(row for row in rows if not re.match(r"==[^,]*\.post", row.versions))
+    is_one = re.fullmatch(r"==[\d.]+", spec.versions) and any(row.versions.startswith("==") for row in plain)
+    released = plain if is_one else rows
     alone = all(row.cuda == "" for row in released) and any(is_cuda_row(row) for row in every)
     meant = tuple(row for row in released if not spec.build or row.build == spec.build)
     return tuple(row for row in meant if row.versions.startswith("==")) if alone else meant
-
-
-def _without_posts(spec: Spec, rows: tuple[FrameworkRow, ...]) -> tuple[FrameworkRow, ...]:
-    """Where there is the very release that was named, its post-releases are others (PEP 440: ==0.4.0 admits none)."""
-    plain = tuple(row for row in rows if not re.match(r"==[^,]*\.post", row.versions))
-    is_one = re.fullmatch(r"==[\d.]+", spec.versions) and any(row.versions.startswith("==") for row in plain)
-    return plain if is_one else rows
 
 
 def packages_of(spec: Spec, matrix: Matrix) -> tuple[str, ...]:

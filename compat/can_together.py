@@ -11,6 +11,7 @@ from compat.matrix import Matrix, Uncovered
 from compat.overlap import NO, overlap
 from compat.reason import BAD, OK, UNKNOWN, YES, Reason, row_name
 from compat.row import FrameworkRow
+from compat.solve.conflicts import needs_of_system
 from compat.solve.rejections import refusals
 from compat.solve.search import Problem, Solution, solve, solve_unsure
 from compat.spec import Spec
@@ -91,5 +92,5 @@ def _told(problem: Problem, found: Solution | None, rows: tuple[FrameworkRow, ..
         what = "no builds of these are known to fit together" + (f": {doubt.what}" if doubt else "")
         return Reason(UNKNOWN, what, doubt.rows if doubt else (), doubt.source if doubt else "")
     labels = ", ".join(dict.fromkeys(one.label for one in solution.chosen))
-    asks = [one for one in solution.remarks if "from the system" in one]  # cuDNN 8 beside a torch that brings 9
+    asks = needs_of_system(solution.chosen)  # cuDNN 8 beside a torch that brings 9
     return Reason(OK, "; ".join((f"fit together: {labels}", *asks)), tuple(one.name for one in solution.chosen), "")

@@ -295,7 +295,9 @@ class _Judged:
         """Whether CUDA or cuDNN comes along, by the build itself or by an extra that was asked for."""
         if library.casefold() in (self._brought_along or ()):
             return True
-        return brings_libraries(self._row, self._matrix) and not (library == "CUDA" and _has_one_for_each(self._row))
+        return brings_libraries(self._row, self._matrix) and not (
+            library == "CUDA" and traits_of(self._row.package).nearest != ""
+        )
 
     def _missing_extra(self, library: str) -> ExtraRow | None:
         """The extra that would bring a library, where it was not asked for."""
@@ -619,8 +621,3 @@ def _listed(targets: tuple[CodeTarget, ...]) -> str:
 
 def _span(cudas: tuple[CudaVersion, ...]) -> str:
     return str(cudas[0]) if len(cudas) == 1 else f"{cudas[0]} to {cudas[-1]}"
-
-
-def _has_one_for_each(row: FrameworkRow) -> bool:
-    """Whether it holds a library for each CUDA and opens that of torch's, which is the CUDA that is meant."""
-    return traits_of(row.package).nearest != ""

@@ -68,17 +68,13 @@ def _possible(specifiers: frozenset[str]) -> set[str]:
     The cuts are the named versions and, for "==1.3.*" and "~=1.3.1", where the prefix ends; the parts are the cuts
     themselves and what lies just above each.
     """
-    named, ends = _named(specifiers), map(_after, _prefixes(specifiers))
+    # What versions begin with that "==1.3.*" and "~=1.3.1" speak of.
+    found = (_PREFIX.match(clause.strip()) for one in specifiers for clause in one.split(","))
+    named, ends = _named(specifiers), map(_after, [told[1] or told[2] for told in found if told])
     cuts = {_BELOW_ALL, *(told[0] for told in map(_NUMBERS.match, named) if told), *ends}
     depth = max(version.count(".") for version in cuts)
     above = {f"{version}{'.0' * (depth - version.count('.'))}.0.1" for version in cuts}
     return {*named, *cuts, *above, _ABOVE_ALL}
-
-
-def _prefixes(specifiers: frozenset[str]) -> list[str]:
-    """What versions begin with that "==1.3.*" and "~=1.3.1" speak of."""
-    found = (_PREFIX.match(clause.strip()) for one in specifiers for clause in one.split(","))
-    return [told[1] or told[2] for told in found if told]
 
 
 def _after(prefix: str) -> str:

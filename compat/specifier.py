@@ -86,7 +86,10 @@ def _test(clause: str) -> Test | None:
     name = clause[:2] if clause[:2] in _COMPARISONS else clause[:1]
     wanted = clause[len(name) :].strip()
     if wanted.endswith(".*"):
-        return _prefix(name, wanted[:-2])
+        prefix = _release(wanted[:-2])
+        if prefix is None or name not in {"==", "!="}:
+            return None
+        return lambda key: (_padded(key[0], len(prefix))[: len(prefix)] == prefix) is (name == "==")
     bound, compare = _key(wanted), _COMPARISONS.get(name)
     if bound is None and name in {"==", "!="}:  # what is no release is never the plain release
         return lambda key: None if key[1] != _FINAL else name == "!="
@@ -97,13 +100,6 @@ def _test(clause: str) -> Test | None:
     if name == "<" and bound[1] == _FINAL:  # <1.7 admits no 1.7rc1
         return lambda key: key < bound and not (key[0] == bound[0] and key[1] < _FINAL)
     return lambda key: compare(key, bound)
-
-
-def _prefix(name: str, wanted: str) -> Test | None:
-    prefix = _release(wanted)
-    if prefix is None or name not in {"==", "!="}:
-        return None
-    return lambda key: (_padded(key[0], len(prefix))[: len(prefix)] == prefix) is (name == "==")
 
 
 @lru_cache(maxsize=8192)

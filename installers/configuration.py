@@ -65,7 +65,10 @@ def theano_plan(order: TheanoOrder, lines: tuple[Line, ...]) -> Plan:
     held = _values(lines)
     for where, values in held.items():
         if where == ("nvcc", "flags") and (len(values) > 1 or order.flags):
-            wanted[where] = _joined((*values, order.flags)), _why_flags(values)
+            # All words in their order, each once; of two `-arch=` the later one, since nvcc takes one only.
+            words = list(dict.fromkeys(word for value in (*values, order.flags) for word in value.split()))
+            arches = [word for word in words if word.startswith("-arch=")]
+            wanted[where] = " ".join(word for word in words if word not in arches[:-1]), _why_flags(values)
         elif where == _INCLUDING and where in wanted:
             wanted[where] = ":".join(dict.fromkeys((*values[-1].split(":"), "cudnn"))), wanted[where][1]
         elif len(values) > 1 and where not in wanted:
@@ -74,15 +77,12 @@ def theano_plan(order: TheanoOrder, lines: tuple[Line, ...]) -> Plan:
         wanted.setdefault(("nvcc", "flags"), (order.flags, "for Theano's compiler"))
     edits = [_edit(order.path, section, wanted, held) for section in dict.fromkeys(section for section, _ in wanted)]
     check = Check("Theano's settings must be well formed and agree", ("theanorc-misconfigured",))
-    return Plan(f"configure Theano in {order.path}", (*edits, check), _settings("theano", edits))
-
-
-def _settings(program: str, edits: list[EditText]) -> tuple[SettingWritten, ...]:
-    return tuple(
-        SettingWritten(program=program, path=one.path, section=one.section, name=key, value=value)
+    settings = tuple(
+        SettingWritten(program="theano", path=one.path, section=one.section, name=key, value=value)
         for one in edits
         for key, value in one.settings
     )
+    return Plan(f"configure Theano in {order.path}", (*edits, check), settings)
 
 
 def _wanted(order: TheanoOrder) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
@@ -117,13 +117,6 @@ def _values(lines: tuple[Line, ...]) -> dict[tuple[str, str], tuple[str, ...]]:
         where = (line.section, line.key)
         found[where] = (*found.get(where, ()), line.value)
     return found
-
-
-def _joined(values: tuple[str, ...]) -> str:
-    """All words in their order, each once; of two `-arch=` the later one, since nvcc takes one only."""
-    words = list(dict.fromkeys(word for value in values for word in value.split()))
-    arches = [word for word in words if word.startswith("-arch=")]
-    return " ".join(word for word in words if word not in arches[:-1])
 
 
 def _why_flags(values: tuple[str, ...]) -> str:

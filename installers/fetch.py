@@ -224,7 +224,10 @@ def _fetch_once(session: requests.Session, part: _Part, download: Download, limi
         part.restart()
     with _answer(session, part, download, limits) as response:
         if response.status_code == 416:  # nothing after what we have: it is whole, or of another file
-            _after_the_end(part, response)
+            total = re.fullmatch(r"bytes \*/(\d+)", response.headers.get("Content-Range", ""))
+            if total is None or int(total[1]) != part.size_bytes:
+                part.restart()
+                raise BrokenOff(f"{response.url}: the server has no bytes after the first {part.size_bytes}")
             return
         total_bytes = _place(part, response, download)
         _refuse_page(part, response, download)
@@ -280,13 +283,6 @@ def _reason(error: BaseException) -> str:
             return cause.strerror.lower()
         cause = cause.__cause__ or cause.__context__
     return type(error).__name__
-
-
-def _after_the_end(part: _Part, response: requests.Response) -> None:
-    total = re.fullmatch(r"bytes \*/(\d+)", response.headers.get("Content-Range", ""))
-    if total is None or int(total[1]) != part.size_bytes:
-        part.restart()
-        raise BrokenOff(f"{response.url}: the server has no bytes after the first {part.size_bytes}")
 
 
 def _place(part: _Part, response: requests.Response, download: Download) -> int | None:

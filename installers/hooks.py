@@ -57,7 +57,9 @@ def hooks_plan(found: Found, prefix: str, name: str, *, windows: bool) -> Plan:
     """The directory in the variable while a conda environment is active, and out of it again when it is left."""
     hooks = {".bat": (_bat(found, name), _bat_back(found, name)), ".ps1": (_ps1(found), _ps1_back(found))}
     if not windows:
-        hooks = {".sh": (_sh(found), _sh_back(found))}
+        hooks = {
+            ".sh": ((f"# {_BY}: {found.directory} comes first in {found.variable}", _export(found)), _sh_back(found))
+        }
     # `conda activate OTHER` from within works PATH out before the hooks run, and sets it after them.
     stays = "; before `conda activate OTHER`, deactivate this environment" * (found.variable == "PATH")
     whys = (
@@ -75,10 +77,6 @@ def hooks_plan(found: Found, prefix: str, name: str, *, windows: bool) -> Plan:
 def _export(found: Found) -> str:
     name = found.variable
     return f"export {name}={quote(found.directory)}${{{name}:+:${name}}}"
-
-
-def _sh(found: Found) -> tuple[str, ...]:
-    return (f"# {_BY}: {found.directory} comes first in {found.variable}", _export(found))
 
 
 def _sh_back(found: Found) -> tuple[str, ...]:

@@ -20,7 +20,10 @@ _LOADER = "/etc/ld.so.conf.d/gpudoctor-{name}.conf"
 def findable(name: str, home: str, libraries: str, target: Target) -> tuple[Step, ...]:
     """The steps after a product was copied into its own directory: `name` is "cuda" or "cudnn"."""
     if target.os_family == "windows":
-        return _windows(name, home, libraries)
+        path = AddToPath(libraries, "Windows searches it for DLLs")
+        if name != "cuda":
+            return (path,)
+        return (SetVariable("CUDA_PATH", home, "CMake, CuPy and others read it"), path)
     if f"{home}/".startswith(OF_ROOT):
         return _of_the_system(name, home, libraries)
     file = f"{home}/{name}-env.sh"
@@ -63,10 +66,3 @@ def nvcc_on_path(home: str) -> ByHand:
         f"add this line to ~/.bashrc, then open a new terminal\n{_export('PATH', f'{home}/bin', adds=True)}",
         "the shell finds nvcc",
     )
-
-
-def _windows(name: str, home: str, libraries: str) -> tuple[Step, ...]:
-    path = AddToPath(libraries, "Windows searches it for DLLs")
-    if name != "cuda":
-        return (path,)
-    return (SetVariable("CUDA_PATH", home, "CMake, CuPy and others read it"), path)

@@ -40,7 +40,7 @@ class Shell(NamedTuple):
     typed: Callable[[Any, Target], Lines]  # what a person pastes
     scripted: Callable[[Any, Target], Lines] | None = None  # what a script does; None: what is typed
     first: Callable[[Any, Target], Lines] = nothing  # looked at before the first step: what would stop the script
-    functions: Callable[[Any], Lines] = nothing  # texts of the functions that the script calls for it
+    functions: Callable[[Any], Lines] = nothing  # files of render/functions with what the script calls for it
     last: Lines = ()  # after the last step
 
     def script(self, step: Step, target: Target) -> Lines:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from doctor.cli import execute
+from doctor.model.finding import Answer
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
@@ -82,6 +83,23 @@ def test_quiet_is_the_verdict_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out.count("\n") == 1
     assert "The stack" in (tmp_path / "r.txt").read_text(encoding="utf-8")
     assert "-q prints one line of text: omit --format" in said(capsys, "check", *root, "-q", "--json", status=2)
+
+
+@pytest.mark.parametrize(("more", "is_proven"), [((), False), (("-o", "r.txt"), True)])
+def test_a_verdict_line_waits_for_no_remedy(
+    more: tuple[str, ...], is_proven: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def prescribe(answer: Answer, *_: object) -> tuple[()]:
+        asked.append(answer.code)
+        return ()
+
+    monkeypatch.setattr("doctor.prescribe.remedies.prescribe", prescribe)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Dockerfile").write_text("FROM ubuntu:24.04\nRUN pip install torch==2.6.0\n")
+    assert execute(["check", "--dockerfile", "Dockerfile", "--assume-gpu", "RTX 5090", "-q", *more]) == 1
+    assert bool(asked) is is_proven
 
 
 def test_nothing_but_the_name_is_a_check_and_the_commands_to_go_on_with() -> None:

@@ -35,6 +35,7 @@ JSON_BESIDES = {
     "doctor.host.cache": _STORE,
     "doctor.image.cache": _STORE,
     "doctor.commands.refresh.table": _STORE,
+    "doctor.commands.mcp.server": "the protocol's lines",
     "doctor.probes.cuda_worker": _WORKER,
     "doctor.probes.nvml_worker": _WORKER,
     "doctor.commands.verify.child": _WORKER,

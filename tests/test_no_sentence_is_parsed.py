@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("doctor", "compat", "installers")
 FOR_PEOPLE = frozenset({"why", "detail", "note", "summary", "source", "text", "reason"})
+SEVERAL_FOR_PEOPLE = frozenset({"remarks", "notes", "hints", "details", "summaries"})  # of which each is one
 _CUTS = frozenset({"startswith", "endswith", "partition", "rpartition", "split", "rsplit", "find", "index"})
 _CUTS |= {"removeprefix", "removesuffix", "splitlines", "replace"}
 _COMPARES = (ast.In, ast.NotIn, ast.Eq, ast.NotEq)
@@ -48,20 +49,27 @@ ALLOWED = {
 
 
 def _parsed(tree: ast.AST) -> Iterator[ast.Attribute]:
-    """Fields for people that a string test or a pattern is applied to."""
+    """Fields for people that a string test or a pattern is applied to, or to each of their texts."""
+    yield from (one for one in _tested(tree) if isinstance(one, ast.Attribute) and one.attr in FOR_PEOPLE)
+    for node in ast.walk(tree):
+        loops = node.generators if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)) else ()
+        for loop in (node,) if isinstance(node, ast.For) else loops:
+            texts = loop.iter
+            if isinstance(texts, ast.Attribute) and texts.attr in SEVERAL_FOR_PEOPLE:
+                each = ast.unparse(loop.target)
+                yield from (texts for one in _tested(node) if isinstance(one, ast.Name) and one.id == each)
+
+
+def _tested(tree: ast.AST) -> Iterator[ast.expr]:
+    """What a string test or a pattern is applied to."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in _CUTS:
-                yield from _of_people(node.func.value)
+                yield node.func.value
             if node.func.attr in _PATTERNS:
-                yield from (found for one in node.args for found in _of_people(one))
+                yield from node.args
         elif isinstance(node, ast.Compare) and _tests_text(node):
-            yield from (found for one in (node.left, *node.comparators) for found in _of_people(one))
-
-
-def _of_people(node: ast.expr) -> Iterator[ast.Attribute]:
-    if isinstance(node, ast.Attribute) and node.attr in FOR_PEOPLE:
-        yield node
+            yield from (node.left, *node.comparators)
 
 
 def _tests_text(node: ast.Compare) -> bool:
@@ -100,10 +108,12 @@ def test_no_sentence_is_parsed() -> None:
         "re.match('a', x.summary)",
         "PATTERN.sub('', x.source)",
         "x().reason.partition(' ')",
+        "[one for one in x.remarks if 'a' in one]",
+        "for one in x.notes: one.startswith('a')",
     ],
 )
 def test_what_is_refused(line: str) -> None:
-    assert [one.attr in FOR_PEOPLE for one in _parsed(ast.parse(line))] == [True]
+    assert len([*_parsed(ast.parse(line))]) == 1
 
 
 @pytest.mark.parametrize("line", ["x.why == ''", "x.why is NOT_SHOWN", "x.name.startswith('a')", "print(x.why)"])

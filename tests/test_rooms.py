@@ -39,6 +39,7 @@ ROOMS = (
     *("doctor.commands.matrix", "doctor.commands.verify", "doctor.commands.which", "doctor.commands.gate"),
     "doctor.commands.what_if",
     *("doctor.commands.install", "doctor.commands.bench", "doctor.commands.refresh", "doctor.commands.run"),
+    "doctor.commands.mcp",
     "doctor.cli",
 )
 FOLDERS_ONLY = {"doctor.commands"}  # hold rooms, and no code

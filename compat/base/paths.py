@@ -36,3 +36,9 @@ def import_path() -> list[str]:
     """
     ours = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return [ours, *map(os.path.abspath, sys.path)]
+
+
+def text_beside(module: str, name: str) -> str:
+    """Return the text of a file of ours that stands beside a module; `module` is its `__file__`."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(module)), name), encoding="utf-8") as file:
+        return file.read()

@@ -279,7 +279,9 @@ class _Root:
             if not os.path.lexists(configuration):
                 continue
             self._refuse_way(configuration)
-            for home in _homes_in(_text(configuration)):
+            # What each line `home = ...` of a pyvenv.cfg names, read as CPython does.
+            pairs = (line.partition("=") for line in re.split(r"[\r\n]", _text(configuration)))
+            for home in [value.strip() for name, sign, value in pairs if sign and name.strip().lower() == "home"]:
                 if not home.startswith("/"):
                     raise NotTrusted(configuration, f"{configuration} names a home that depends on where one is")
                 if os.path.isdir(home):
@@ -349,12 +351,6 @@ def _libraries(folder: str) -> list[str]:
         return [f"{folder}/{name}" for name in sorted(os.listdir(folder)) if re.fullmatch(_LIBRARY, name)]
     except OSError:
         return []
-
-
-def _homes_in(text: str) -> list[str]:
-    """Return what each line `home = ...` of a pyvenv.cfg names, read as CPython does."""
-    pairs = (line.partition("=") for line in re.split(r"[\r\n]", text))
-    return [value.strip() for name, sign, value in pairs if sign and name.strip().lower() == "home"]
 
 
 def _text(path: str) -> str:

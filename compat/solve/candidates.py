@@ -194,7 +194,8 @@ def _build(asked: Spec, row: FrameworkRow, matrix: Matrix, with_gpu_code: bool) 
     code = _without_code(row) if with_gpu_code and not host_of(row, matrix) else ()
     against = (*_unpublished(asked, row), *code, *extra_reasons(asked, row, matrix))
     versions = _narrowed(asked.versions, row.versions)
-    extra = _leaving_cuda_out(asked, row, matrix)
+    rows = [one for one in extras_asked(asked, matrix) if one.asks == row.package]
+    extra = rows[0].extra if rows and row.libraries == "wheels" and not any(one.brings for one in rows) else ""
     row = _on_the_system(row) if extra else row
     return SolveCandidate(
         asked.name,
@@ -216,12 +217,6 @@ def _on_its_pythons(row: FrameworkRow, versions: str, matrix: Matrix) -> Framewo
     return row._replace(python=tuple(one for one in left if all(accepts(each, one.rstrip("t")) for each in limits)))
 
 
-def _leaving_cuda_out(asked: Spec, row: FrameworkRow, matrix: Matrix) -> str:
-    """The extra that asks for the package without the libraries that its other extras bring, "" for none."""
-    rows = [one for one in extras_asked(asked, matrix) if one.asks == row.package]
-    return rows[0].extra if rows and row.libraries == "wheels" and not any(one.brings for one in rows) else ""
-
-
 def _without_extras(asked: Spec, row: FrameworkRow, matrix: Matrix) -> FrameworkRow:
     """The build as it comes where none of the extras is asked for that bring its libraries."""
     if asked.extras or row.package != asked.name or row.libraries != "wheels":
@@ -237,7 +232,12 @@ def _on_the_system(row: FrameworkRow) -> FrameworkRow:
 
 def _wants(asked: str, row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
     """Of it and of what it was asked for as; one object for one build of these versions, whatever else was asked."""
-    own = {**wants_of(row, versions), **_compiled_for(row, versions, matrix)}
+    said = row.pins or {}
+    limits = distribution_limits(row, versions, matrix)
+    own = {
+        **wants_of(row, versions),
+        **{name: f"{said.get(name, '')},{limit}".strip(",") for name, limit in limits.items()},
+    }
     wants = {**_asked_along(asked, row, matrix), **own}
     return _one_object(tuple(wants.items()), row.package, row.id, matrix)
 
@@ -250,13 +250,6 @@ def _one_object(items: tuple[tuple[str, str], ...], *_: object) -> dict[str, str
 def wants_of(row: FrameworkRow, versions: str) -> dict[str, str]:
     """What a build of these versions asks for of every distribution, itself among them."""
     return {**(row.pins or {}), row.package: versions}
-
-
-def _compiled_for(row: FrameworkRow, versions: str, matrix: Matrix) -> dict[str, str]:
-    """Its own limit and that of its binaries, as one specifier."""
-    said = row.pins or {}
-    limits = distribution_limits(row, versions, matrix)
-    return {name: f"{said.get(name, '')},{limit}".strip(",") for name, limit in limits.items()}
 
 
 def _asked_along(name: str, row: FrameworkRow, matrix: Matrix) -> dict[str, str]:

@@ -496,8 +496,13 @@ def remarks(chosen: Sequence[SolveCandidate], matrix: Matrix) -> tuple[str, ...]
             f"{name}, the build for the CPU, comes along: remove it and reinstall {other}, as below"
             for name, other in displaced(chosen).items()
         ),
-        *(f"{one.label} {from_system(one.row)}" for one in chosen if one.row.libraries == "system" and one.row.cuda),
+        *needs_of_system(chosen),
     )
+
+
+def needs_of_system(chosen: Sequence[SolveCandidate]) -> list[str]:
+    """What the system must bring for each build of a set that brings no CUDA."""
+    return [f"{one.label} {from_system(one.row)}" for one in chosen if one.row.libraries == "system" and one.row.cuda]
 
 
 def from_system(row: FrameworkRow) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 from compat.base.record import NamedTuple
@@ -35,7 +35,7 @@ def _wheel(
 ) -> CudnnWheel:
     worst: list[Reason] = []
     cards = TargetMachine(capabilities=capabilities)
-    for full in _admitted(specifiers, matrix):
+    for full in (one for one, text in _known(matrix) if all(accepts(each, text) for each in specifiers)):
         try:
             build = matrix.cudnn_build(full, major)
         except Uncovered:
@@ -48,11 +48,6 @@ def _wheel(
         return CudnnWheel("", None)
     reason = next((one for one in worst if one.kind == UNKNOWN), worst[0])
     return CudnnWheel("", reason._replace(what=f"{name} {', '.join(sorted(specifiers))} is {reason.what}"))
-
-
-def _admitted(specifiers: frozenset[str], matrix: Matrix) -> Iterator[CudnnVersion]:
-    """The known releases that all requirements admit, newest first."""
-    return (one for one, text in _known(matrix) if all(accepts(each, text) for each in specifiers))
 
 
 @lru_cache(maxsize=8)

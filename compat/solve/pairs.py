@@ -185,7 +185,8 @@ class CandidateSet:
     def going(self, one: SolveCandidate, view: int, *, sure: bool) -> int:
         """Those with which a build of another package goes; without `sure`, those that nothing is surely against."""
         if one.held or self._is_held:
-            return self._beside_held(one, sure=sure)
+            good = (OK,) if sure else (OK, UNKNOWN)
+            return sum(1 << at for at, other in enumerate(self.builds) if self._pairs.worst_of_all(one, other) in good)
         kind = self._pairs.kind(one, view)
         if (kind, sure) not in self._besides:
             self._besides[kind, sure] = self._not_apart(one, view, sure=sure)
@@ -203,10 +204,6 @@ class CandidateSet:
         good = (OK,) if sure else (OK, UNKNOWN)
         each = ((mask, next(self.of(mask))) for mask in self._kinds[view].values())
         return sum(mask for mask, first in each if self._pairs.worst(one, first, view) in good)
-
-    def _beside_held(self, one: SolveCandidate, *, sure: bool) -> int:
-        good = (OK,) if sure else (OK, UNKNOWN)
-        return sum(1 << at for at, other in enumerate(self.builds) if self._pairs.worst_of_all(one, other) in good)
 
     def _admits(self, requirement: tuple[str, str]) -> int:
         """Those that do not ask for other releases than these of a distribution."""

@@ -40,11 +40,14 @@ def refusals(problem: Problem, solution: Solution | None) -> tuple[Rejection, ..
     Of what was asked for, and of nothing that only some build of it requires.
     """
     chosen = {one.asked: one for one in solution.chosen} if solution else {}
-    usable = {package: _usable(problem, package) for package in problem.found}
+    usable = {package: problem.pairs.field(problem.found[package], sure=True, own=True) for package in problem.found}
     found: list[Rejection] = []
     for package in problem.found:
         if package not in problem.required and (solution is None or package in chosen):
-            found += _grouped(package, list(_passed(problem, package, chosen, usable)), _recent(problem, package))
+            minors = dict.fromkeys(one.key[0][:2] for one in problem.found[package])
+            found += _grouped(
+                package, list(_passed(problem, package, chosen, usable)), frozenset(list(minors)[:_RECENT])
+            )
     return tuple(found)
 
 
@@ -55,10 +58,6 @@ def _passed(problem: Problem, package: str, chosen: dict[str, SolveCandidate], u
         if taken and one.name == taken.name:
             return
         yield _alone(one, own_exists=own_exists) or _why_not(problem, one, chosen, usable)
-
-
-def _usable(problem: Problem, package: str) -> CandidateSet:
-    return problem.pairs.field(problem.found[package], sure=True, own=True)
 
 
 def _alone(one: SolveCandidate, *, own_exists: bool) -> _Passed | None:
@@ -169,12 +168,6 @@ def _grouped(package: str, passed: list[_Passed], recent: frozenset[Minor]) -> I
         builds = tuple(dict.fromkeys(one.candidate.label for one in members))
         is_recent = any(one.candidate.key[0][:2] in recent for one in members)
         yield Rejection(package, builds, _span(members, builds), members[0].reason, is_recent=is_recent)
-
-
-def _recent(problem: Problem, package: str) -> frozenset[Minor]:
-    """The newest minor releases of a package that have a row here."""
-    minors = dict.fromkeys(one.key[0][:2] for one in problem.found[package])
-    return frozenset(list(minors)[:_RECENT])
 
 
 def _span(members: list[_Passed], builds: tuple[str, ...]) -> str:

@@ -181,16 +181,13 @@ class _Search:
         """A solution for each task, none at all unless all have one."""
         found = []
         for task in tasks:
-            solution = self._solve(task)
+            if task not in self._solved:
+                self._solved[task] = self._solution(task)
+            solution = self._solved[task]
             if solution is None:
                 return ()
             found.append(solution)
         return tuple(found)
-
-    def _solve(self, task: Task) -> Solution | None:
-        if task not in self._solved:
-            self._solved[task] = self._solution(task)
-        return self._solved[task]
 
     def _solution(self, task: Task) -> Solution | None:
         if self._apart.holds_some(task, sure=self._sure):

@@ -425,15 +425,12 @@ class Elf(Pieces):
         else:
             return None
         for number in candidates:
-            found = self._symbol_at(number)
+            layout = self._layout.symbol
+            content = self._at_address(self._tag(_DT_SYMTAB) + number * layout.size, layout.size)
+            found = self._symbol_of(layout.unpack(content))
             if found.is_defined and self._string(found.name) == name:
                 return found
         return None
-
-    def _symbol_at(self, number: int) -> _Symbol:
-        layout = self._layout.symbol
-        content = self._at_address(self._tag(_DT_SYMTAB) + number * layout.size, layout.size)
-        return self._symbol_of(layout.unpack(content))
 
     def _symbol_of(self, fields: tuple[int, ...]) -> _Symbol:
         if self.bits == 64:

@@ -59,7 +59,13 @@ class Pe(Pieces):
         self.machine = _MACHINES.get(number, f"PE machine {number:#x}")
         self._optional = (header + 24, optional_size)
         self._exports = self._directory(_EXPORTS)
-        self.sections = self._read_sections(header + 24 + optional_size, sections)
+        if sections > _SECTIONS_AT_MOST:
+            raise PeError(f"{sections} sections")
+        headers = _HEADERS_OF_SECTIONS.iter_unpack(self._read((header + 24 + optional_size), 40 * sections))
+        self.sections = tuple(
+            Section(fields[2], fields[3], fields[4], fields[0].rstrip(b"\0").decode("utf-8", "replace"))
+            for fields in headers
+        )
 
     @property
     def is_truncated(self) -> bool:
@@ -133,15 +139,6 @@ class Pe(Pieces):
         place = _EXPORT_OFFSETS[magic] + 8 * number
         listed = self._numbers("<I", optional + _EXPORT_OFFSETS[magic] - 4)[0]
         return self._numbers("<I", optional + place)[0] if number < listed and place + 8 <= size else 0
-
-    def _read_sections(self, offset: int, how_many: int) -> tuple[Section, ...]:
-        if how_many > _SECTIONS_AT_MOST:
-            raise PeError(f"{how_many} sections")
-        headers = _HEADERS_OF_SECTIONS.iter_unpack(self._read(offset, 40 * how_many))
-        return tuple(
-            Section(fields[2], fields[3], fields[4], fields[0].rstrip(b"\0").decode("utf-8", "replace"))
-            for fields in headers
-        )
 
     def _offset_of(self, address: int) -> int:
         one = self._section_of(address)

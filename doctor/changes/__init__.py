@@ -51,9 +51,12 @@ class History(NamedTuple):
         return newest is not None and self.started_s is not None and newest > self.started_s
 
 
-def history_of(host: Host, report: Report, since_s: float, matrix: Matrix) -> History:
-    """Read the machine's own records; a change after `since_s` is held against what the report found."""
-    found = records(host, value_or(report.facts.environments, ()))
+def history_of(host: Host, report: Report, since_s: float, matrix: Matrix, *, begins: bool = True) -> History:
+    """Read the machine's own records; a change after `since_s` is held against what the report found.
+
+    Without `begins`, logs that are older than `since_s` are not opened: when they begin is unknown then.
+    """
+    found = records(host, value_or(report.facts.environments, ()), 0.0 if begins else since_s)
     bad = [one for one in report.answers if one.kind is Status.BAD]
     until_s = time.time() + _TOGETHER_S
     recent = (one for one in found.changes if since_s <= one.at_s <= until_s)

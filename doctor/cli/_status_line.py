@@ -25,18 +25,15 @@ class StatusLine:
             return
         now = time.monotonic()
         if text != self._text:
-            self._clear()
+            if self._drawn:
+                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self._drawn = 0.0
             self._text, self._since = text, now
         waits = now - self._since < _PATIENCE_S if done_bytes else self._drawn > 0
         if text and not waits and now - self._drawn >= _BLINK_S:
             self._drawn = now
             line = f"{text}{progress_of(done_bytes, total_bytes, now - self._since)}"
             print(f"\r\x1b[K{line[: _columns() - 1]}", end="", file=sys.stderr, flush=True)
-
-    def _clear(self) -> None:
-        if self._drawn:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-        self._drawn = 0.0
 
 
 LINE = StatusLine()

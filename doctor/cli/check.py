@@ -24,6 +24,7 @@ def _what(*names: str, panel: str = _WHAT, **settings: Any) -> Any:
 
 
 Python = Annotated[Texts, _what("--python", metavar="EXE", help="Interpreter or environment; repeatable.")]
+AllEnvironments = Annotated[bool, _what("--all-environments", help="Every environment of this machine.")]
 Root = Annotated[Text, _what(metavar="DIR", help="A mounted image or container root.")]
 Image = Annotated[Text, _what(metavar="REF", help="A container image: an archive, a layout, a tar, FILE:NAME.")]
 Dockerfile = Annotated[Text, _what(metavar="FILE", help="A Dockerfile before it is built, or compose.yaml:SERVICE.")]
@@ -87,6 +88,7 @@ Yes = Annotated[bool, _what("--yes", "-y", panel=_FIX, help="With --fix: answer 
 
 def check(
     pythons: Python = None,
+    all_environments: AllEnvironments = False,
     root: Root = None,
     image: Image = None,
     dockerfile: Dockerfile = None,
@@ -124,8 +126,7 @@ def check(
     Without --python, gpudoctor checks the first of these environments that exists:
 
     \b
-    - the active virtual or conda environment
-    - ./.venv
+    - the active virtual or conda environment, ./.venv
     - the one that uv, pixi, poetry or hatch keeps here
     - that of python3 on PATH (on Windows: of py)
     """  # noqa: D301 - \b keeps click from joining the lines of a list
@@ -181,6 +182,7 @@ COMMAND = Command(
     check,
     "gpudoctor check",
     "gpudoctor check --python .venv",
+    "gpudoctor check --all-environments -o report.html",
     "gpudoctor check --root /mnt/image --format json",
     "gpudoctor check --from nvidia-bug-report.log.gz",
     "gpudoctor check --dockerfile Dockerfile",

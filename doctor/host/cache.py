@@ -136,7 +136,7 @@ class _Folder:
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with os.fdopen(os.open(os.path.join(self._path, name), flags, dir_fd=self._descriptor), "rb") as stream:
             status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode) or not _is_own(status):
+            if not stat.S_ISREG(status.st_mode) or not (os.name != "posix" or status.st_uid == os.geteuid()):
                 raise PermissionError(name)
             return stream.read(_AT_MOST_BYTES)
 
@@ -155,7 +155,3 @@ class _Folder:
         except OSError:
             os.unlink(scratch, dir_fd=self._descriptor)
             raise
-
-
-def _is_own(status: os.stat_result) -> bool:
-    return os.name != "posix" or status.st_uid == os.geteuid()

@@ -143,7 +143,9 @@ class RootHost(ResolvingHost, FileHost):
         except (OSError, ValueError, HostError) as error:
             raise NotADirectory(f"{root}: {_why_not(error)}") from error
         self.os_family = family_of(names)
-        self._mounts = _mounts_below(root)
+        mounts = hanging_mounts()
+        start = f"{os.path.realpath(root).rstrip('/')}/" if mounts else ""
+        self._mounts = {tuple(one[len(start) :].split("/")): one for one in mounts if one.startswith(start)}
         self._dead: dict[str, None] = {}  # of them, those that do not answer
 
     @property
@@ -180,13 +182,6 @@ class RootHost(ResolvingHost, FileHost):
             return self._tree.place(tuple(parts))
         except OSError as error:
             raise reason(shown, error) from error
-
-
-def _mounts_below(root: str) -> Mapping[tuple[str, ...], str]:
-    """The mounts below a directory that may hang, by their components."""
-    mounts = hanging_mounts()
-    start = f"{os.path.realpath(root).rstrip('/')}/" if mounts else ""
-    return {tuple(one[len(start) :].split("/")): one for one in mounts if one.startswith(start)}
 
 
 def family_of(names: set[str]) -> str:

@@ -224,19 +224,15 @@ def _said_platform(store: Store, one: _Candidate) -> str:
 def _config(store: Store, one: _Candidate) -> Config:
     if not one.is_oci:
         name = str(one.manifest.get("Config", ""))
-        return parse_config(store.small(name, _digest_of(name)), name)
+        # The digest that old tars of `docker save` have in the name of a configuration, "" for none.
+        encoded = name.rpartition("/")[2].removesuffix(".json")
+        is_digest = len(encoded) == 64 and all(one in "0123456789abcdef" for one in encoded)
+        return parse_config(store.small(name, f"sha256:{encoded}" if is_digest else ""), name)
     descriptor = one.manifest.get("config")
     if not isinstance(descriptor, dict) or not isinstance(descriptor.get("digest"), str):
         raise Damaged("a manifest names no configuration")
     digest = descriptor["digest"]
     return parse_config(store.small(blob_path(store, digest), digest), digest)
-
-
-def _digest_of(name: str) -> str:
-    """The digest that old tars of `docker save` have in the name of a configuration, "" for none."""
-    encoded = name.rpartition("/")[2].removesuffix(".json")
-    is_digest = len(encoded) == 64 and all(one in "0123456789abcdef" for one in encoded)
-    return f"sha256:{encoded}" if is_digest else ""
 
 
 def _read(store: Store, one: _Candidate) -> Chosen:

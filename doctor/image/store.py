@@ -173,7 +173,10 @@ class StreamStore:
         """Read one blob; a small one is held in memory."""
         name, start = "/".join(parts_of(name)), feed.peek(min(size, 512))[:size]
         if size > SMALL_BYTES or packing_of(start) or start[257:262] == b"ustar":
-            digest = _digest_in(name)
+            parts = name.split("/")
+            digest = (
+                f"{parts[1]}:{parts[2]}" if len(parts) == 3 and parts[0] == "blobs" and parts[1] in {"sha256"} else ""
+            )
             chunks = summed((bytes(piece) for piece in feed.take(size)), digest)
             _, plain = unpacked(chunks, name, self._tally, is_within=self._is_packed)
             inner = Feed(plain, name)
@@ -206,9 +209,3 @@ class StreamStore:
         if real not in self._layers:
             raise Damaged(f"the image lacks {name}")
         return self._layers[real][0]
-
-
-def _digest_in(name: str) -> str:
-    """The digest that the name of a blob is, "" for none."""
-    parts = name.split("/")
-    return f"{parts[1]}:{parts[2]}" if len(parts) == 3 and parts[0] == "blobs" and parts[1] in {"sha256"} else ""

@@ -149,14 +149,20 @@ class Search:
         if isinstance(self.facts.search, Unseen):
             self.facts.search.get()
         yield from self._by_rpath(asker, loaded_by, machine)
-        yield from self._by_variable(asker, machine)
+        later = asker.path if asker and asker.runpath else ""
+        if (later, machine) not in self._of_variable:
+            self._of_variable[later, machine] = tuple(self._in_variable(later, machine))
+        yield from self._of_variable[later, machine]
         if asker and asker.runpath:
             for folder, entry in self._folders(asker.runpath, asker.origin, machine):
                 yield Place(folder, Way(FoundBy.RUNPATH, asker.path, entry, folder))
         who = asker or self.program
         if not (who and who.no_default):
             yield from self._by_cache(name, machine)
-            yield from self._by_default()
+            if self._defaults is None:
+                folders = [one.path for one in self.facts.search.get() if one.why is FoundBy.DEFAULT]
+                self._defaults = tuple([Place(path, Way(FoundBy.DEFAULT, folder=path)) for path in folders])
+            yield from self._defaults
 
     def _by_rpath(self, asker: Library | None, loaded_by: tuple[Library, ...], machine: str) -> Iterator[Place]:
         """RPATHs of the asker, of those that loaded it, and of the program; none for an asker with a RUNPATH."""
@@ -169,12 +175,6 @@ class Search:
             if one.rpath:
                 for folder, entry in self._folders(one.rpath, one.origin, machine):
                     yield Place(folder, Way(FoundBy.RPATH, one.path, entry, folder))
-
-    def _by_variable(self, asker: Library | None, machine: str) -> tuple[Place, ...]:
-        later = asker.path if asker and asker.runpath else ""
-        if (later, machine) not in self._of_variable:
-            self._of_variable[later, machine] = tuple(self._in_variable(later, machine))
-        return self._of_variable[later, machine]
 
     def _in_variable(self, later: str, machine: str) -> Iterator[Place]:
         origin = self.program.origin if self.program else ""
@@ -208,12 +208,6 @@ class Search:
                 if one.level == name:
                     return one
         return next((one for one in entries if not one.level), None)
-
-    def _by_default(self) -> tuple[Place, ...]:
-        if self._defaults is None:
-            folders = [one.path for one in self.facts.search.get() if one.why is FoundBy.DEFAULT]
-            self._defaults = tuple([Place(path, Way(FoundBy.DEFAULT, folder=path)) for path in folders])
-        return self._defaults
 
     def _folders(self, text: str, origin: str, machine: str) -> tuple[tuple[str, str], ...]:
         """The directories of an RPATH or RUNPATH, each once, as the loader keeps them, and as they are written."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 
+from compat.base.paths import text_beside
 from compat.base.record import NamedTuple
 
 INCOMPLETE = "cudnn-install-incomplete"
@@ -55,33 +57,7 @@ class Cause(NamedTuple):
     advice: str = ""  # what to do by hand, where the code alone does not say
 
 
-# The first that matches. Sources: glibc's elf/dl-load.c, elf/dl-version.c and elf/dl-lookup.c, musl's ldso/dynlink.c,
-# Microsoft's list of system error codes (126, 127, 193) as CPython words them.
-_LOADER = (
-    (GLIBC, r"version [`'](?P<lib>GLIBC(?:XX)?_[\d.]+)' not found", "this system's C library does not have {lib}"),
-    (MIXED, r"version [`'](?P<lib>libcudnn[\w.]+)' not found", "a part needs another version of {lib}"),
-    (MIXED, r"undefined symbol: [\w@.]*, version (?P<lib>libcudnn[\w.]+)", "a part needs another version of {lib}"),
-    (MIXED, r"(?P<lib>libcudnn[\w.]*): undefined symbol: \w*cudnn", "{lib} does not fit the other parts"),
-    (CUBLAS, r"undefined symbol: \S+, version (?P<lib>libcublas[\w.]+)", "{lib} has another version"),
-    (
-        INCOMPLETE,
-        (
-            r"(?<![^\s:])(?P<lib>[^\s:]+): "
-            r"(?:file too short|invalid ELF header|cannot read file data|ELF (?:load command|file's)|"
-            "object file has no|Exec format error)"
-        ),
-        "{lib} is damaged",
-    ),
-    (INCOMPLETE, r"\[WinError 193\].*?(?P<lib>\w*cudnn\w*\.dll)?", "{lib} is not a 64-bit library, or is damaged"),
-    (
-        INCOMPLETE,
-        r"(?<![^\s:])(?P<lib>[^\s:]+): cannot open shared object file: Permission denied",
-        "no permission to read {lib}",
-    ),
-    (NOT_LOADABLE, r"(?<![^\s:])(?P<lib>[^\s:]+): wrong ELF class", "{lib} is built for another processor"),
-    (NOT_LOADABLE, r"(?<![^\s:])(?P<lib>[^\s:]+): failed to map segment", "{lib} cannot be mapped for execution"),
-    (MIXED, r"\[WinError 127\]", "a DLL of another version comes first"),
-)
+_TABLES = json.loads(text_beside(__file__, "cause.json"))
 _ABSENT = re.compile(
     r"(?<![^\s:`'])(?P<lib>[^\s:`']+): cannot open shared object file: No such file"
     r"|Error loading shared library (?P<musl>[^\s:]+): No such file"
@@ -92,15 +68,16 @@ _ABSENT = re.compile(
 
 def of_loader(text: str) -> Cause:
     """What an error of dlopen means, by its words."""
-    for code, pattern, sentence in _LOADER:
-        match = re.search(pattern, text)
+    for row in _TABLES["loader"]:
+        match = re.search(row["pattern"], text)
         if match:
             named = match.groupdict().get("lib") or "a library"
-            return Cause(code, sentence.format(lib=named), named)
+            return Cause(row["code"], row["why"].format(lib=named), named)
     absent = _ABSENT.search(text)
     if absent:
         return of_absent(next(filter(None, absent.groups())))
-    return Cause(NOT_LOADABLE, f"the loader refuses it: {_one_line(text)}")
+    one_line = " ".join(text.split())[:300]
+    return Cause(NOT_LOADABLE, f"the loader refuses it: {one_line}")
 
 
 def of_absent(library: str) -> Cause:
@@ -108,20 +85,11 @@ def of_absent(library: str) -> Cause:
     name = re.split(r"[/\\]", library)[-1]
     if "/" in library and "cudnn" in name:
         return Cause(NOT_LOADABLE, f"{library} is missing, or is built for another processor", library)
-    for code, start in _MISSING:
-        if name.lower().startswith(start):
-            return Cause(code, f"{name} is not found", name)
+    for row in _TABLES["missing"]:
+        if name.lower().startswith(tuple(row["starts"])):
+            return Cause(row["code"], f"{name} is not found", name)
     return Cause(NOT_LOADABLE, f"{name}, which it needs, was not found", name)
 
-
-_MISSING = (
-    (CUDNN_MISSING, ("libcudnn.so", "cudnn64_")),
-    (PART_MISSING, ("libcudnn", "cudnn")),
-    (NVRTC_MISSING, ("libnvrtc", "nvrtc")),
-    (ZLIB_MISSING, ("zlibwapi",)),
-    (DRIVER_MISSING, ("libcuda.so", "nvcuda", "libnvidia-")),
-    (CUDA_MISSING, ("libcu", "libnvjitlink", "libnv", "cudart", "cublas", "cufft")),
-)
 
 # What cuDNN writes before it calls abort(), 8 and 9.
 _LAST_WORDS = (
@@ -145,121 +113,21 @@ def of_last_words(stderr: str) -> Cause | None:
     return None
 
 
-# By the ends of cuDNN's names, the longer before the shorter; cudnn.h of 7, 8 and 9.
-_STATUSES = (
-    ("SUBLIBRARY_UNAVAILABLE", PART_MISSING, "a part of it cannot be opened"),
-    ("SUBLIBRARY_LOADING_FAILED", PART_MISSING, "a part of it cannot be opened"),
-    ("SUBLIBRARY_VERSION_MISMATCH", MIXED, "parts of different versions are loaded together"),
-    ("SERIALIZATION_VERSION_MISMATCH", CALL, "it refuses"),
-    ("VERSION_MISMATCH", MIXED, "parts of different versions are loaded together"),
-    ("INCOMPATIBLE_CUDA_DRIVER", OLD_DRIVER, "the driver is too old for it"),
-    ("INCOMPATIBLE_CUDART", CUDA_MISSING, "the CUDA runtime that it found does not fit"),
-    ("RUNTIME_PREREQUISITE_MISSING", NVRTC_MISSING, "a library that it opens at run time was not found"),
-    ("ARCH_MISMATCH", ARCH, "it has no code for this GPU"),
-    ("HOST_ALLOCATION_FAILED", MEMORY, "the machine's memory is full"),
-    ("ALLOCATION_FAILED", MEMORY, "the GPU's memory is full"),
-    ("ALLOC_FAILED", MEMORY, "memory is full"),
-)
-
-
 def of_status(name: str, text: str) -> Cause:
     """What a status of cuDNN means; its words decide where they name a library."""
     if _ABSENT.search(text) or "GLIBC_" in text:
         cause = of_loader(text)
         if cause.code != NOT_LOADABLE:
             return cause
-    for end, code, why in _STATUSES:
-        if name.endswith(end):
-            return Cause(code, why)
+    for row in _TABLES["statuses"]:
+        if name.endswith(row["end"]):
+            return Cause(row["code"], row["why"])
     if re.search(r"out of memory|cudaErrorMemoryAllocation|CUDA_ERROR_OUT_OF_MEMORY", text, re.IGNORECASE):
         return Cause(MEMORY, "the GPU's memory is full")
     return Cause(CALL, f"it answers {name}")
 
 
-_LOOK_FOR_GPU = "Look at CUDA_VISIBLE_DEVICES, at the device nodes (ls -l /dev/nvidia*) and at nvidia-smi -L."
-_LOOK_AT_NODES = (
-    "Look at the device nodes (ls -l /dev/nvidia*, with nvidia-uvm) and at the kernel's log (journalctl -k)."
-)
-# By name; CUDA's documentation of cudaError_t and CUresult, which share most of their numbers.
-_CUDA = {
-    "cudaErrorMemoryAllocation": (MEMORY, "the GPU has no memory left for it"),
-    "CUDA_ERROR_OUT_OF_MEMORY": (MEMORY, "the GPU has no memory left for it"),
-    "cudaErrorInsufficientDriver": (OLD_DRIVER, "the driver is older than the CUDA runtime needs"),
-    "cudaErrorUnsupportedPtxVersion": (OLD_DRIVER, "the driver is too old to compile this code"),
-    "CUDA_ERROR_UNSUPPORTED_PTX_VERSION": (OLD_DRIVER, "the driver is too old to compile this code"),
-    "cudaErrorSystemDriverMismatch": (
-        DRIVER_MIXED,
-        "the kernel module and the driver libraries have different versions",
-    ),
-    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": (
-        DRIVER_MIXED,
-        "the kernel module and the driver libraries have different versions",
-    ),
-    "cudaErrorStubLibrary": (STUB, "the libcuda that was found is the toolkit's stub"),
-    "CUDA_ERROR_STUB_LIBRARY": (STUB, "the libcuda that was found is the toolkit's stub"),
-    "cudaErrorSystemNotReady": (FABRIC, "the system is not ready: the fabric manager is not running"),
-    "CUDA_ERROR_SYSTEM_NOT_READY": (FABRIC, "the system is not ready: the fabric manager is not running"),
-    "cudaErrorCompatNotSupportedOnDevice": (COMPAT, "cuda-compat does not work on this GPU"),
-    "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE": (COMPAT, "cuda-compat does not work on this GPU"),
-    "cudaErrorECCUncorrectable": (HARDWARE, "the GPU's memory has an error that cannot be corrected"),
-    "CUDA_ERROR_ECC_UNCORRECTABLE": (HARDWARE, "the GPU's memory has an error that cannot be corrected"),
-    "cudaErrorNoKernelImageForDevice": (NOT_IN_BUILD, "it has no code for this GPU"),
-    "CUDA_ERROR_NO_BINARY_FOR_GPU": (NOT_IN_BUILD, "it has no code for this GPU"),
-    "cudaErrorNoDevice": (CUDA_CALL, "CUDA sees no GPU, but this machine has one", "", _LOOK_FOR_GPU),
-    "CUDA_ERROR_NO_DEVICE": (CUDA_CALL, "CUDA sees no GPU, but this machine has one", "", _LOOK_FOR_GPU),
-    "cudaErrorCallRequiresNewerDriver": (OLD_DRIVER, "the driver is older than the CUDA runtime needs"),
-    "cudaErrorDevicesUnavailable": (
-        BUSY,
-        "the GPU is in use by another process, or its compute mode allows only one process",
-    ),
-    "CUDA_ERROR_DEVICE_UNAVAILABLE": (
-        BUSY,
-        "the GPU is in use by another process, or its compute mode allows only one process",
-    ),
-    "cudaErrorSharedObjectInitFailed": (DRIVER_MISSING, "the driver's library cannot be opened"),
-    "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED": (DRIVER_MISSING, "the driver's library cannot be opened"),
-    "cudaErrorNvlinkUncorrectable": (HARDWARE, "NVLink has an error that cannot be corrected"),
-    "CUDA_ERROR_NVLINK_UNCORRECTABLE": (HARDWARE, "NVLink has an error that cannot be corrected"),
-    "cudaErrorContained": (HARDWARE, "the GPU reports an internal error"),
-    "CUDA_ERROR_CONTAINED": (HARDWARE, "the GPU reports an internal error"),
-    "cudaErrorOperatingSystem": (CUDA_CALL, "the operating system refuses a call that CUDA makes", "", _LOOK_AT_NODES),
-    "CUDA_ERROR_OPERATING_SYSTEM": (
-        CUDA_CALL,
-        "the operating system refuses a call that CUDA makes",
-        "",
-        _LOOK_AT_NODES,
-    ),
-    "cudaErrorInitializationError": (CUDA_CALL, "the driver cannot be started", "", _LOOK_AT_NODES),
-    "CUDA_ERROR_NOT_INITIALIZED": (CUDA_CALL, "the driver cannot be started", "", _LOOK_AT_NODES),
-    "cudaErrorUnknown": (SUSPENDED, "CUDA cannot start: nvidia_uvm does not answer, as after suspend"),
-    "CUDA_ERROR_UNKNOWN": (SUSPENDED, "CUDA cannot start: nvidia_uvm does not answer, as after suspend"),
-}
-_NUMBERS = {
-    2: "cudaErrorMemoryAllocation",
-    3: "cudaErrorInitializationError",
-    34: "cudaErrorStubLibrary",
-    35: "cudaErrorInsufficientDriver",
-    36: "cudaErrorCallRequiresNewerDriver",
-    46: "cudaErrorDevicesUnavailable",
-    100: "cudaErrorNoDevice",
-    209: "cudaErrorNoKernelImageForDevice",
-    214: "cudaErrorECCUncorrectable",
-    220: "cudaErrorNvlinkUncorrectable",
-    222: "cudaErrorUnsupportedPtxVersion",
-    226: "cudaErrorContained",
-    303: "cudaErrorSharedObjectInitFailed",
-    304: "cudaErrorOperatingSystem",
-    802: "cudaErrorSystemNotReady",
-    803: "cudaErrorSystemDriverMismatch",
-    804: "cudaErrorCompatNotSupportedOnDevice",
-    805: "cudaErrorMpsConnectionFailed",
-    806: "cudaErrorMpsRpcFailure",
-    807: "cudaErrorMpsServerNotReady",
-    808: "cudaErrorMpsMaxClientsReached",
-    809: "cudaErrorMpsMaxConnectionsReached",
-    810: "cudaErrorMpsClientTerminated",
-    999: "cudaErrorUnknown",
-}
+_CUDA = {name: row for row in _TABLES["cuda"] for name in row["names"]}
 _OF_MPS = ("cudaErrorMps", "CUDA_ERROR_MPS_")
 _KERNEL_DIED = (
     *("IllegalAddress", "LaunchFailure", "MisalignedAddress", "IllegalInstruction", "HardwareStackError"),
@@ -269,9 +137,10 @@ _KERNEL_DIED = (
 
 def of_cuda(name: str, status: int = 0) -> Cause:
     """What an error of CUDA's runtime or driver means, by its name; drivers before CUDA 6 give the number alone."""
-    name = name or _NUMBERS.get(status, "")
+    name = name or _TABLES["numbers"].get(str(status), "")
     if name in _CUDA:
-        return Cause(*_CUDA[name])
+        row = _CUDA[name]
+        return Cause(row["code"], row["why"], advice=row.get("advice", ""))
     if name.startswith(_OF_MPS):
         return Cause(MPS, f"the MPS server does not answer, and CUDA uses it here: {name}")
     if name.endswith(_KERNEL_DIED):
@@ -296,7 +165,3 @@ def of_signal(number: int, doing: str, stderr: str) -> Cause:
     if name == "SIGILL":
         return Cause(CRASH, f"the process ends with SIGILL{at}: this processor lacks an instruction that it uses")
     return Cause(CRASH, f"the process ends with {name}{at}")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:300]

@@ -205,7 +205,12 @@ class _Search:
             if self._alike[kind] <= _ALIKE:
                 self._seen.add(number)
                 self._wanted.update(_neighbours(chunk, start, number))
-                self._wanted[number] = _cut_around(chunk, start, hit)
+                # What holds the word; more of a line of JSON, which may hold a whole traceback.
+                self._wanted[number] = (
+                    chunk[start : start + _OBJECT_BYTES].partition(b"\n")[0]
+                    if b'":' in chunk[start : start + 256] and hit - start < _OBJECT_BYTES - _LINE_BYTES
+                    else _cut(chunk, max(start, hit - _LINE_BYTES // 4))
+                )
 
     def lines(self) -> tuple[Line, ...]:
         """What is kept, the last that fit: a log ends with its failure."""
@@ -254,13 +259,6 @@ def _neighbours(chunk: bytes, start: int, number: int) -> Iterator[tuple[int, by
 def _cut(chunk: bytes, start: int) -> bytes:
     end = chunk.find(b"\n", start, start + _LINE_BYTES)
     return chunk[start : end if end >= 0 else start + _LINE_BYTES]
-
-
-def _cut_around(chunk: bytes, start: int, hit: int) -> bytes:
-    """What holds the word; more of a line of JSON, which may hold a whole traceback."""
-    if b'":' in chunk[start : start + 256] and hit - start < _OBJECT_BYTES - _LINE_BYTES:
-        return chunk[start : start + _OBJECT_BYTES].partition(b"\n")[0]
-    return _cut(chunk, max(start, hit - _LINE_BYTES // 4))
 
 
 def _lines(number: int, raw: bytes) -> tuple[Line, ...]:

@@ -106,7 +106,9 @@ def _named(kind: Any, value: Any, where: str) -> Any:
         raise NotAReport(f"{where}: not an object")
     made = {}
     if kind is Setting and "at" not in value:
-        value = {**value, "at": _place_of_older(value.get("source"))}
+        # Where a setting stands, by a report from before it said so beside "~/.theanorc, line 3".
+        file, found, line = str(value.get("source")).rpartition(", line ")
+        value = {**value, "at": (str(Place(file, int(line))) if found and line.isdecimal() else None)}
     for name, hint in _hints(kind).items():
         if name in value:
             made[name] = _decoded(hint, value[name], f"{where}.{name}")
@@ -115,12 +117,6 @@ def _named(kind: Any, value: Any, where: str) -> Any:
                 raise NotAReport(f"{where}.{name}: not there")
             made[name] = _ABSENT
     return kind(**made)
-
-
-def _place_of_older(source: Any) -> str | None:
-    """Where a setting stands, by a report from before it said so beside "~/.theanorc, line 3"."""
-    file, found, line = str(source).rpartition(", line ")
-    return str(Place(file, int(line))) if found and line.isdecimal() else None
 
 
 def _row(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
@@ -133,13 +129,6 @@ def _row(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
     return tuple(
         _decoded(one, each, f"{where}.{n}") for n, (one, each) in enumerate(zip(arguments, value, strict=True))
     )
-
-
-def _unseen(value: Mapping[str, Any], where: str) -> Unseen:
-    """With why not; a report from before it said so has NVML's name of the error in its words."""
-    why: str = _plain(str, value["unseen"], f"{where}.unseen")
-    older = WhyNot.LOST if "NVMLError_GpuIsLost" in why else WhyNot.ANY
-    return Unseen(why, _decoded(WhyNot, value.get("why_not", older), f"{where}.why_not"))
 
 
 def _how(value: Mapping[str, Any], where: str) -> str | Place:
@@ -159,7 +148,10 @@ def _one_of(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
         if not isinstance(value, Mapping):
             raise NotAReport(f"{where}: neither seen nor unseen")
         if "unseen" in value:
-            return _unseen(value, where)
+            # With why not; a report from before it said so has NVML's name of the error in its words.
+            why: str = _plain(str, value["unseen"], f"{where}.unseen")
+            older = WhyNot.LOST if "NVMLError_GpuIsLost" in why else WhyNot.ANY
+            return Unseen(why, _decoded(WhyNot, value.get("why_not", older), f"{where}.why_not"))
         seen = next(one for one in arguments if typing.get_origin(one) is Seen)
         inner = _decoded(typing.get_args(seen)[0], value.get("value"), f"{where}.value")
         return Seen(inner, _how(value, where))

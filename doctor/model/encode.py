@@ -94,7 +94,9 @@ def in_order(groups: dict[str, Any], independent: dict[str, Any]) -> dict[str, A
 
 
 def encode_report(report: Report) -> dict[str, Any]:
-    """The whole report; the same machine state gives the same value, but for `gpus[].now` and `elapsed_s`."""
+    """The whole report; the same machine state gives the same value, but for `gpus[].now`, `elapsed_s` and `made`."""
+    elapsed_s = round(report.elapsed_s, 3)
+    made = {"at": report.made_at, "host": report.facts.machine.name, "elapsed_s": elapsed_s}
     return {
         "schema": REPORT_SCHEMA,
         "gpudoctor": __version__,
@@ -104,7 +106,8 @@ def encode_report(report: Report) -> dict[str, Any]:
         "facts": encode_facts(report.facts),
         "findings": [encode_finding(finding) for finding in report.findings],
         "answers": [encode_answer(answer) for answer in report.answers],
-        "elapsed_s": round(report.elapsed_s, 3),
+        "elapsed_s": elapsed_s,
+        **({"made": made} if report.made_at else {}),
     }
 
 

@@ -132,6 +132,7 @@ class Report(NamedTuple):
     verdict: str  # "healthy", "warnings", "broken", "no-gpu", "unknown"
     matrix_as_of: str
     elapsed_s: float
+    made_at: str = ""  # "2026-11-27T08:00:00Z"; "" where nobody asked for it
 
 
 def ok(why: str) -> Answer:

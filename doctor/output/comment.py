@@ -6,6 +6,7 @@ import re
 
 from doctor.model.finding import Finding, Severity
 from doctor.output.finding_views import Judged, commands_of, detail_of, line, open_questions
+from doctor.output.sections import Sectioned, is_sectioned
 
 AT_MOST = 60_000  # characters; GitHub takes 65,536, GitLab a million
 _MARK = "<!-- gpudoctor -->"  # by which a bot finds its comment again
@@ -18,13 +19,24 @@ def comment(document: Judged) -> str:
     roots = [one for one in document.findings if not one.explained_by]
     parts = [f"{_MARK}\n### gpudoctor: {_escaped(document.verdict)}\n"]
     parts += [_finding(one) for one in roots]
+    parts += [_stack(document)] if is_sectioned(document) else []
     questions = sorted({(one.why, one.code) for one in open_questions(document)})
     if questions:
         parts.append("**Unknown**\n")
         parts += [f"- {_escaped(why)} (`{code}`)" for why, code in questions]
     if not roots and not questions:
-        parts.append("No fault found.")
+        parts.insert(1, "No fault found.\n")
     return _fitting(parts)
+
+
+def _stack(document: Sectioned) -> str:
+    """A row for each line of the layers."""
+    rows = [
+        f"| {_escaped(one.name) if number == 0 else ''} | {_escaped(text)} |"
+        for one in document.layers()
+        for number, text in enumerate(one.lines)
+    ]
+    return "\n".join(["| layer | |", "| --- | --- |", *rows]) + "\n"
 
 
 def _fitting(parts: list[str]) -> str:

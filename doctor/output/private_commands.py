@@ -7,72 +7,21 @@ value is glued to it only (`mysql -pX`; `-p X` asks for the password), or the si
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 
+from compat.base.paths import text_beside
 from compat.base.record import NamedTuple
 
 HIDDEN = "<secret>"
 _LOGIN = ("-p",)  # of `docker login` and its kind: elsewhere -p is a port
-_NEED_LOGIN = frozenset(
-    {
-        "docker",
-        "podman",
-        "skopeo",
-        "oc",
-        "az",
-        "helm",
-        "buildah",
-        "nerdctl",
-        "crane",
-        "oras",
-        "singularity",
-        "apptainer",
-    }
-)
-_BY_OPTIONS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("-U%", "--user%", "--password", "#2"), "smbclient"),
-    (("-U%", "--user%", "--password"), "rpcclient smbget wbinfo smbcacls smbtree"),
-    (
-        (
-            "-u:",
-            "--user:",
-            "-U:",
-            "--proxy-user:",
-            "-E:",
-            "--cert:",
-            "-b",
-            "--cookie",
-            "--pass",
-            "--proxy-pass",
-            "--oauth2-bearer",
-        ),
-        "curl",
-    ),
-    (("-a:", "--auth:"), "http https xh"),
-    (("-p!",), "mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mysqlsh mysqlpump mariadb mariadb-dump"),
-    (("-p!",), "mariadb-admin 7z 7za 7zz unrar"),
-    (("-p!", "-hp!"), "rar"),
-    (("-p",), "sshpass twine ncftpget ncftpput ncftpls rdesktop useradd usermod mongo mongosh mongodump mongorestore"),
-    (("-p",), "mongoexport mongoimport"),
-    (("-P",), "sqlcmd bcp ipmitool ipmiconfig zip unzip"),
-    (("-a", "--pass"), "redis-cli"),
-    (("-w",), "ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldapcompare ldapmodrdn"),
-    (("-w", "-a", "-s"), "ldappasswd"),
-    (("-N", "-P"), "ssh-keygen"),
-    (("-storepass", "-keypass", "-srcstorepass", "-deststorepass", "-new"), "keytool jarsigner"),
-    (("-P", "--pw"), "mosquitto_pub mosquitto_sub mosquitto_rr"),
-    (("-p", "--password"), "cqlsh"),
-    (("-password", "-p", "-t"), "influx"),
-    (("-t",), "doctl"),
-    (("-c", "-A", "-X"), "snmpwalk snmpget snmpset snmptable snmpbulkwalk snmpgetnext snmpbulkget snmptrap"),
-    (("-k", "-K", "-pass", "-passin", "-passout"), "openssl"),
-    (("/p:!",), "xfreerdp wlfreerdp mstsc"),
-    (("-u,", "--user,"), "lftp"),
-    (("#3",), "htpasswd"),
-    (_LOGIN, " ".join(sorted(_NEED_LOGIN))),
-)
-_OPTIONS = {program: options for options, programs in _BY_OPTIONS for program in programs.split()}
+_TABLES = json.loads(text_beside(__file__, "private_commands.json"))
+_NEED_LOGIN = frozenset(_TABLES["need_login"])
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    **{name: tuple(row["options"]) for row in _TABLES["programs"] for name in row["programs"].split()},
+    **dict.fromkeys(_NEED_LOGIN, _LOGIN),
+}
 _SPLIT_SIGNS = frozenset(":%,")
 _FIRST_WORDS = 6  # of a list, among which the program stands: sudo, env A=b
 _KNOWN = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, _OPTIONS))})(?:\.exe)?[ \t]")

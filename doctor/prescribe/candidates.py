@@ -184,15 +184,12 @@ def with_more(one: Candidate, other: Candidate) -> Candidate:
     summary = f"{one.plan.summary}, then {other.plan.summary}"
     first = tuple(step for step in one.plan.steps if not isinstance(step, Check))  # one looks when all is done
     brought = _brought(other.plan.steps)
-    rest = _not_prepared(other.plan.steps[len(brought) :], first)
+    steps = other.plan.steps[len(brought) :]
+    # Without what they begin with that was done before and need not be again: pip itself, a repository.
+    same = takewhile(lambda at: steps[at] in first, range(len(steps)))
+    rest = steps[max((at + 1 for at in same if getattr(steps[at], "prepares", False)), default=0) :]
     rest = tuple(step for step in rest if not isinstance(step, ByHand) or step not in first)  # said once
     return one._replace(plan=Plan(summary, (*brought, *first, *rest), effects))
-
-
-def _not_prepared(steps: tuple[Step, ...], before: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Without what they begin with that was done before and need not be again: pip itself, a repository."""
-    same = takewhile(lambda at: steps[at] in before, range(len(steps)))
-    return steps[max((at + 1 for at in same if getattr(steps[at], "prepares", False)), default=0) :]
 
 
 def _brought(steps: tuple[Step, ...]) -> tuple[Step, ...]:

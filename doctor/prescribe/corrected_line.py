@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
 from compat.spec import normal
@@ -149,13 +149,9 @@ def _with_index(text: str, change: _Change, *, is_command: bool) -> str:
     at = end.start() if end else len(text)
     words, rest = text[:at], text[at:]
     is_whole = is_command and not rest.lstrip().startswith("\\")
-    if is_whole and {*_names(words)} <= _family(change.install):
+    if is_whole and {*_names(words)} <= {one for name in change.install for one in (name, *traits_of(name).followers)}:
         return f"{words} --index-url {change.address}{rest}"
     return f"{_tagged(words, change)} --extra-index-url {change.address}{rest}"
-
-
-def _family(names: Iterable[str]) -> set[str]:
-    return {one for name in names for one in (name, *traits_of(name).followers)}
 
 
 def _tagged(text: str, change: _Change) -> str:

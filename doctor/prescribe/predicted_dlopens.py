@@ -15,7 +15,6 @@ from doctor.host.optional_reads import names_of
 from doctor.loader.implicit_dlopens import habits
 from doctor.loader.simulate import start
 from doctor.model.facts import Facts
-from doctor.model.facts.environment import Environment
 from doctor.model.facts.loader import LoaderFacts, Outcome, Prediction
 from doctor.model.facts.seen import Seen, Unseen, value_or
 
@@ -69,11 +68,6 @@ def missing(world: SimulatedMachine, host: Host, search: LoaderFacts) -> Iterato
             told = Prediction(
                 environment=prefix, asker=package, soname=name, path=why, intended=why, outcome=Outcome.MISSING
             )
-            yield told._replace(intended=_in_a_wheel(name, known[prefix], host) or why)
-
-
-def _in_a_wheel(name: str, environment: Environment, host: Host) -> Seen[str] | None:
-    """The file in a wheel of the environment."""
-    nvidia = (f"{site}/nvidia" for site in value_or(environment.sites, ()))
-    paths = (f"{folder}/{one}/lib/{name}" for folder in nvidia for one in names_of(host, folder))
-    return next((Seen(path, path) for path in paths if host.is_file(path)), None)
+            nvidia = (f"{site}/nvidia" for site in value_or(known[prefix].sites, ()))
+            paths = (f"{folder}/{one}/lib/{name}" for folder in nvidia for one in names_of(host, folder))
+            yield told._replace(intended=next((Seen(path, path) for path in paths if host.is_file(path)), None) or why)

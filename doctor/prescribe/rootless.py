@@ -49,7 +49,12 @@ def instead(answer: Answer, need: Need, facts: Facts, matrix: Matrix) -> Iterato
         return
     if isinstance(need, InstallToolkit):
         more = _beside_cuda(answer, environment, facts, matrix)
-        folders = (*_directories(site, need, matrix), *(f"{site}/{folder_of_wheel(one.name)}" for one in more))
+        version = wanted_version(need.versions)
+        wheels = [row.wheel for row in matrix.rows("libraries", "sonames") if row.wheel and accepts(row.cuda, version)]
+        folders = (
+            *tuple(dict.fromkeys(f"{site}/{folder_of_wheel(one)}" for one in (*wheels, "nvidia-cudnn-cu12"))),
+            *(f"{site}/{folder_of_wheel(one.name)}" for one in more),
+        )
         yield (need._replace(directory=f"{site}/nvidia"), *more, with_directories(folders, facts))
     elif need.cuda and _has_wheels(need.cuda, matrix):
         wheel = InstallPackage(f"nvidia-cudnn-cu{need.cuda.partition('.')[0]}", need.versions, environment.interpreter)
@@ -61,13 +66,6 @@ def _has_wheels(cuda: str, matrix: Matrix) -> bool:
     """Whether NVIDIA has its libraries for that CUDA as wheels: from 11 on."""
     version = f"{cuda.partition('.')[0]}.0"
     return any(row.wheel and accepts(row.cuda, version) for row in matrix.rows("libraries", "sonames"))
-
-
-def _directories(site: str, need: InstallToolkit, matrix: Matrix) -> tuple[str, ...]:
-    """Where the wheels of that CUDA keep their libraries, and cuDNN's wheel, which goes with them."""
-    version = wanted_version(need.versions)
-    wheels = [row.wheel for row in matrix.rows("libraries", "sonames") if row.wheel and accepts(row.cuda, version)]
-    return tuple(dict.fromkeys(f"{site}/{folder_of_wheel(one)}" for one in (*wheels, "nvidia-cudnn-cu12")))
 
 
 def _asks_as_linkers(answer: Answer, environment: Environment, facts: Facts) -> bool:

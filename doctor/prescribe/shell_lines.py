@@ -7,7 +7,6 @@ that the block around it stays valid. Sources: Bash's manual, "Bourne Shell Buil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Union
 
 from doctor.host import Host
@@ -86,7 +85,7 @@ def _edited(step: _Setting, line: str, file: str, host: Host) -> str | None:
     if isinstance(step, SetVariable):
         return with_value(line, step.name, step.value)
     if isinstance(step, UnsetVariable):
-        return _deleted(line, file) if _assigns(line, step.name) else line
+        return _deleted(line, file) if re.search(rf"(^|[ \t;]){step.name}[= ]", line) is not None else line
     entry = step.directory.rstrip("/") or "/"
     pieces = [_bare(piece) for piece, _ in spellings(host, line, step.name, [entry])]
     left = line
@@ -98,10 +97,6 @@ def _edited(step: _Setting, line: str, file: str, host: Host) -> str | None:
 def _bare(piece: str) -> str:
     """Without what follows a directory that is spelled out, "${NAME"."""
     return piece if piece.startswith(("$", "~")) else piece.partition("$")[0]
-
-
-def _assigns(line: str, name: str) -> bool:
-    return re.search(rf"(^|[ \t;]){name}[= ]", line) is not None
 
 
 def _deleted(line: str, file: str) -> str | None:
@@ -140,10 +135,6 @@ def _in_this_shell(step: _Setting, shell: dict[str, str], host: Host) -> _Settin
     if not isinstance(step, RemoveFromPath) or not host.is_live:
         return step
     value = shell.get(step.name, host.environ.get(step.name, ""))
-    shell[step.name] = ":".join(_others(value, step.directory))
+    gone = step.directory.rstrip("/") or "/"
+    shell[step.name] = ":".join(one for one in value.split(":") if one and (one.rstrip("/") or "/") != gone)
     return step._replace(left=shell[step.name])
-
-
-def _others(value: str, directory: str) -> Iterator[str]:
-    gone = directory.rstrip("/") or "/"
-    return (one for one in value.split(":") if one and (one.rstrip("/") or "/") != gone)

@@ -35,6 +35,7 @@ class ProbeRequest(NamedTuple):
     """What the user asked to be looked at."""
 
     pythons: tuple[str, ...] = ()  # --python, interpreters or environment directories; () is the default one
+    every: bool = False  # --all-environments
     deep: bool = False  # import frameworks in children of their own interpreter
     driver_timeout_s: float = DRIVER_TIMEOUT_S
 
@@ -148,7 +149,7 @@ def _environments(
     """The environments, with what their binaries say; without it where that probe fails."""
     from doctor.probes import environment, gpu_code
 
-    found = guard.one("environment", lambda: environment.look(host, request.pythons))
+    found = guard.one("environment", lambda: environment.look(host, request.pythons, every=request.every))
     coded = guard.one("GPU code", lambda: gpu_code.look(host, found))
     found = found if isinstance(coded, Unseen) else coded
     if not any(value_or(one.frameworks, ()) for one in value_or(found, ())):

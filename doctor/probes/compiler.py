@@ -99,7 +99,16 @@ def _compiler(host: Host, path: str) -> Compiler | None:
     real = real_path_of(host, path)
     name = real.rpartition("/")[2].lower()
     if name == "cl.exe":
-        return Compiler(path, "msvc", _msvc_version(real))
+        # _MSC_VER, which follows from the toolset's version in the path: 14.39 is 1939.
+        #
+        # Source: Microsoft's C++ documentation, "Predefined macros" and "Compiler versioning" (14.x is 19xx).
+        match = re.search(r"/MSVC/14\.(\d{1,2})\d*\.", real, re.IGNORECASE)
+        msvc_version = (
+            Unseen(f"the path {real} does not name its MSVC toolset")
+            if not match
+            else Seen(str(1900 + int(match[1])), Place(real))
+        )
+        return Compiler(path, "msvc", msvc_version)
     kind = _kind(name) or _kind(path.rpartition("/")[2])
     return Compiler(path, kind, _version(host, kind, real)) if kind else None
 
@@ -148,17 +157,6 @@ def _asked(host: Host, real: str, kind: str) -> Fact[str]:
         if match
         else Unseen(f"{real} {options[0]} names no version")
     )
-
-
-def _msvc_version(real: str) -> Fact[str]:
-    """_MSC_VER, which follows from the toolset's version in the path: 14.39 is 1939.
-
-    Source: Microsoft's C++ documentation, "Predefined macros" and "Compiler versioning" (14.x is 19xx).
-    """
-    match = re.search(r"/MSVC/14\.(\d{1,2})\d*\.", real, re.IGNORECASE)
-    if not match:
-        return Unseen(f"the path {real} does not name its MSVC toolset")
-    return Seen(str(1900 + int(match[1])), Place(real))
 
 
 def _visual_studio(host: Host) -> Iterator[str]:

@@ -50,26 +50,22 @@ def _of_environment(host: Host, environment: Environment) -> Iterator[CudnnPlace
     for site in value_or(environment.sites, ()):
         wheels = tuple(one for one in installed if one.site == site and one.name.startswith("nvidia-cudnn"))
         if wheels or host.is_dir(f"{site}/nvidia/cudnn"):
-            yield from _of_wheels(host, site, wheels, environment.prefix)
+            root = f"{site}/nvidia/cudnn"
+            folder = "bin" if host.os_family == "windows" else "lib"
+            for path in (f"{root}/{folder}", f"{root}/bin/x64") if folder == "bin" else (f"{root}/{folder}",):
+                yield CudnnPlace(
+                    path=path,
+                    origin="wheel",
+                    headers=(f"{root}/include",),
+                    environment=environment.prefix,
+                    site=site,
+                    packages=wheels,
+                    is_named=bool(wheels),
+                )
     for framework in value_or(environment.frameworks, ()):
         yield from _of_framework(framework, installed)
     if environment.kind == "conda":
         yield from _of_conda(host, environment.prefix)
-
-
-def _of_wheels(host: Host, site: str, wheels: tuple[Distribution, ...], prefix: str) -> Iterator[CudnnPlace]:
-    root = f"{site}/nvidia/cudnn"
-    folder = "bin" if host.os_family == "windows" else "lib"
-    for path in (f"{root}/{folder}", f"{root}/bin/x64") if folder == "bin" else (f"{root}/{folder}",):
-        yield CudnnPlace(
-            path=path,
-            origin="wheel",
-            headers=(f"{root}/include",),
-            environment=prefix,
-            site=site,
-            packages=wheels,
-            is_named=bool(wheels),
-        )
 
 
 def _of_framework(framework: Framework, installed: tuple[Distribution, ...]) -> Iterator[CudnnPlace]:

@@ -50,14 +50,14 @@ os._exit(0)
 """
 
 
-def look(host: Host, pythons: tuple[str, ...]) -> Fact[tuple[Environment, ...]]:
+def look(host: Host, pythons: tuple[str, ...], *, every: bool = False) -> Fact[tuple[Environment, ...]]:
     """The environments that were asked for (--python), else the active one and those behind Jupyter kernels.
 
-    On an offline root, every environment in the well-known places. Raises NoSuchInterpreter for a path that was
-    asked for and is none.
+    On an offline root, or for `every`, all environments in the well-known places. Raises NoSuchInterpreter for a path
+    that was asked for and is none.
     """
     try:
-        found = candidates(host, pythons)
+        found = candidates(host, pythons, every=every)
     except Opaque as error:
         if pythons:
             raise

@@ -302,7 +302,7 @@ def _libraries(host: Host, memory: Cache, environment: Environment, extended: st
     for site in value_or(environment.sites, ()):  # `setup.py install` leaves no RECORD
         for path in _in_folder(host, site):
             if path not in claimed:
-                yield _Library(_stem(path), "", path, False)
+                yield _Library(path.rpartition("/")[2].partition(".")[0], "", path, False)
 
 
 def _of_distribution(host: Host, memory: Cache, one: Distribution, extended: str) -> tuple[bool, list[str]]:
@@ -373,7 +373,3 @@ def _requires(host: Host, one: Distribution, extended: str) -> bool:
 def _in_folder(host: Host, folder: str) -> list[str]:
     names = names_of(host, folder)
     return [f"{folder}/{name}" for name in names if name.endswith((".so", ".pyd"))][:_LIBRARIES_AT_MOST]
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].partition(".")[0]

@@ -68,7 +68,7 @@ def _lacking(host: Host, one: Distribution, *, has_modules: bool) -> Incomplete 
         else:
             if there < size and _is_cut_short(host, library):
                 damaged.append(library)
-    if not (missing or damaged) or _is_of_conda(host, one):
+    if not (missing or damaged) or text_of(host, f"{one.metadata}/INSTALLER", _NAME_BYTES).strip() == "conda":
         return None
     return Incomplete(one.name, one.version, tuple(missing), tuple(damaged))
 
@@ -158,8 +158,3 @@ def _is_cut_short(host: Host, path: str) -> bool:
         return False  # nobody can tell
     except ElfError:
         return True
-
-
-def _is_of_conda(host: Host, one: Distribution) -> bool:
-    """Conda's packages carry the RECORD of the wheel that they were made of, and move its libraries elsewhere."""
-    return text_of(host, f"{one.metadata}/INSTALLER", _NAME_BYTES).strip() == "conda"

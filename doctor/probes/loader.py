@@ -77,11 +77,7 @@ def library_path(host: Host) -> list[tuple[str, str]]:
     if not value:
         return []
     here = host.environ.get("PWD", ".")
-    return [(_tidy(element) or here, element) for element in value.replace(";", ":").split(":")]
-
-
-def _tidy(path: str) -> str:
-    return path.rstrip("/") or path[:1]
+    return [((element.rstrip("/") or element[:1]) or here, element) for element in value.replace(";", ":").split(":")]
 
 
 def _default_directories(host: Host) -> list[str]:

@@ -36,15 +36,13 @@ def look(
 def _of(host: Host, one: Distribution) -> Iterator[str]:
     path, room = f"{one.metadata}/RECORD", MOST_CHARACTERS - len(one.site) - 1
     try:
-        longest = remembered(host, path, _KIND, lambda: _longest(host, path), lambda said: type(said) is int)
+        longest = remembered(
+            host, path, _KIND, lambda: max(map(len, _names(host, path)), default=0), lambda said: type(said) is int
+        )
         if longest > room:
             yield from (f"{one.site}/{name}" for name in _names(host, path) if len(name) > room)
     except HostError:
         return  # an egg, or what nobody may read
-
-
-def _longest(host: Host, path: str) -> int:
-    return max(map(len, _names(host, path)), default=0)
 
 
 def _names(host: Host, path: str) -> Iterator[str]:

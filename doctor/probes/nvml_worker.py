@@ -82,14 +82,11 @@ class Worker:
         if "value" in started:
             self._write({"driver": self._call(("nvmlSystemGetDriverVersion",))})
             self._write({"cuda": self._call(("nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"))})
-            self._ask_gpus()
+            count = self._call(("nvmlDeviceGetCount",))
+            self._write({"count": count})
+            for number in range(min(count.get("value", 0), _GPUS_AT_MOST)):
+                self._ask_gpu(number)
         self._write({"end": True})
-
-    def _ask_gpus(self) -> None:
-        count = self._call(("nvmlDeviceGetCount",))
-        self._write({"count": count})
-        for number in range(min(count.get("value", 0), _GPUS_AT_MOST)):
-            self._ask_gpu(number)
 
     def _ask_gpu(self, number: int) -> None:
         """Each answer is written at once: what comes after it may hang or crash."""

@@ -193,15 +193,11 @@ def _kernel(host: Host) -> Fact[str]:
     if host.os_family == "windows":
         return Unseen("not separate from the Windows release")
     if not host.is_live:
-        return _newest_kernel(host)
+        kernels = installed_kernels(host)
+        if not kernels:
+            return Unseen("no kernel is installed in this root (/lib/modules is empty or missing)")
+        return Seen(kernels[-1], Place("/lib/modules"))
     return _text(host, _KERNEL_RELEASE)
-
-
-def _newest_kernel(host: Host) -> Fact[str]:
-    kernels = installed_kernels(host)
-    if not kernels:
-        return Unseen("no kernel is installed in this root (/lib/modules is empty or missing)")
-    return Seen(kernels[-1], Place("/lib/modules"))
 
 
 def installed_kernels(host: Host) -> list[str]:
@@ -421,9 +417,15 @@ def _identity(host: Host) -> _Identity:
     if not host.is_live:
         return _Identity(*[Unseen(_NO_USER)] * 3)
     try:
-        uid, groups = _process_ids(host.read_text("/proc/self/status", _SMALL_BYTES))
+        lines = dict(
+            line.split(":", 1) for line in host.read_text("/proc/self/status", _SMALL_BYTES).splitlines() if ":" in line
+        )
+        process_ids = {int(lines["Gid"].split()[1]), *map(int, lines["Groups"].split())}
+        uid, groups = int(lines["Uid"].split()[1]), sorted(process_ids)
     except (HostError, ValueError, KeyError, IndexError):
-        return _identity_by_environment(host)
+        why = Unseen("/proc/self/status cannot be read")
+        name = host.environ.get("USERNAME") or host.environ.get("USER")
+        return _Identity(Seen(name, "environment") if name else why, why, why)
     names = names_by_id(host, "/etc/group")
     return _Identity(
         _user(host, uid),
@@ -432,21 +434,8 @@ def _identity(host: Host) -> _Identity:
     )
 
 
-def _identity_by_environment(host: Host) -> _Identity:
-    why = Unseen("/proc/self/status cannot be read")
-    name = host.environ.get("USERNAME") or host.environ.get("USER")
-    return _Identity(Seen(name, "environment") if name else why, why, why)
-
-
 def _sudo_user(host: Host) -> Fact[str]:
     return Seen(host.environ.get("SUDO_USER", ""), "SUDO_USER") if host.is_live else Unseen(_NO_USER)
-
-
-def _process_ids(status: str) -> tuple[int, list[int]]:
-    """Effective user and all groups of a process, from /proc/<pid>/status."""
-    lines = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-    groups = {int(lines["Gid"].split()[1]), *map(int, lines["Groups"].split())}
-    return int(lines["Uid"].split()[1]), sorted(groups)
 
 
 def _user(host: Host, uid: int) -> Fact[str]:
@@ -488,7 +477,9 @@ def _kernel_log(host: Host) -> Fact[tuple[str, ...]]:
         return Seen(_of_interest(_messages(host.drain("/dev/kmsg"))), Place("/dev/kmsg"))
     except HostError as refused:
         try:
-            return Seen(_of_interest(_this_boot(_tail(host, "/var/log/kern.log"))), Place("/var/log/kern.log"))
+            lines = _tail(host, "/var/log/kern.log").splitlines()
+            first = next((at for at in range(len(lines) - 1, -1, -1) if "Linux version " in lines[at]), 0)
+            return Seen(_of_interest(lines[first:]), Place("/var/log/kern.log"))
         except (HostError, OSError):
             return Unseen(f"the kernel's log cannot be read ({refused}); `sudo dmesg` shows it")
 
@@ -509,13 +500,6 @@ def _tail(host: Host, path: str) -> str:
     with host.open(path) as stream:
         stream.seek(max(0, host.status(path).size_bytes - _LOG_FILE_AT_MOST_BYTES))
         return stream.read(_LOG_FILE_AT_MOST_BYTES).decode("utf-8", "replace")
-
-
-def _this_boot(text: str) -> list[str]:
-    """The lines since the kernel last said its version, which it does first."""
-    lines = text.splitlines()
-    first = next((at for at in range(len(lines) - 1, -1, -1) if "Linux version " in lines[at]), 0)
-    return lines[first:]
 
 
 def _of_interest(lines: Iterator[str] | list[str]) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ def _kind(host: Host, root: str) -> str:
 def _toolkit(host: Host, root: str) -> Toolkit | None:
     """What lies at a real root; None where it holds no part of CUDA (cuDNN alone, an empty leftover)."""
     kind = _kind(host, root)
-    layout = _layout(host, kind)
+    layout = _LAYOUTS["windows"] if host.os_family == "windows" else _LAYOUTS.get(kind, _DIRECTORY)
     nvcc = _nvcc(host, root, layout)
     headers = _first_with(host, root, layout.headers, "cuda_runtime.h")
     if kind in {"distribution", "wheels"} and not (nvcc or headers):
@@ -160,12 +160,6 @@ def _toolkit(host: Host, root: str) -> Toolkit | None:
         has_headers=Seen(bool(headers), Place(f"{headers or root}/cuda_runtime.h")),
         library_dir=Seen(library_dir, "file") if library_dir else Unseen(f"no CUDA runtime library below {root}"),
     )
-
-
-def _layout(host: Host, kind: str) -> _Layout:
-    if host.os_family == "windows":
-        return _LAYOUTS["windows"]
-    return _LAYOUTS.get(kind, _DIRECTORY)
 
 
 def _nvcc(host: Host, root: str, layout: _Layout) -> str:
@@ -228,12 +222,17 @@ def _version_texts(host: Host, pieces: _Pieces) -> Iterator[tuple[str, str | Pla
         yield from _from_version_json(host, pieces.root)
         yield from _from_version_txt(host, pieces.root)
     if pieces.kind == "conda":
-        yield from _from_conda(host, pieces.root)
+        found = _conda_package(host, pieces.root)
+        if found:
+            yield found[1], Place(found[0])
     yield from _from_wheel_metadata(host, pieces)
     if pieces.headers:
         yield from _from_header(host, f"{pieces.headers}/cuda.h")
     if pieces.library_dir:
-        yield from _from_library_name(host, pieces.library_dir)
+        for name in _runtimes(host, pieces.library_dir):
+            match = re.fullmatch(r"libcudart\.so\.(\d+\.\d+(?:\.\d+)?)", name)
+            if match and host.is_file(f"{pieces.library_dir}/{name}"):
+                yield match[1], f"name of {pieces.library_dir}/{name}"
         yield from _from_library_version(host, pieces.library_dir)
     if pieces.nvcc and host.is_live:
         yield from _from_nvcc(host, pieces.nvcc)
@@ -271,12 +270,6 @@ def _from_dpkg(host: Host) -> Iterator[tuple[str, str | Place]]:
         match = re.match(r"(?:\d+:)?(?:[\d.]+~)?(\d+\.\d+\.\d+)", package.version)
         if match:
             yield match[1], f"{dpkg.STATUS}, {package.name}"
-
-
-def _from_conda(host: Host, root: str) -> Iterator[tuple[str, str | Place]]:
-    found = _conda_package(host, root)
-    if found:
-        yield found[1], Place(found[0])
 
 
 def _conda_package(host: Host, root: str) -> tuple[str, str] | None:
@@ -323,13 +316,6 @@ def _from_header(host: Host, path: str) -> Iterator[tuple[str, str | Place]]:
     match = re.search(rb"^#define +CUDA_VERSION +(\d{4,6})\b", content, re.MULTILINE)
     if match:
         yield str(CudaVersion.from_encoded(int(match[1]))), Place(path)
-
-
-def _from_library_name(host: Host, directory: str) -> Iterator[tuple[str, str | Place]]:
-    for name in _runtimes(host, directory):
-        match = re.fullmatch(r"libcudart\.so\.(\d+\.\d+(?:\.\d+)?)", name)
-        if match and host.is_file(f"{directory}/{name}"):
-            yield match[1], f"name of {directory}/{name}"
 
 
 def _from_library_version(host: Host, directory: str) -> Iterator[tuple[str, str | Place]]:

@@ -35,7 +35,8 @@ def installed(host: Host, prefix: str, listings: Mapping[str, tuple[str, ...]]) 
 
 def _in_site(host: Host, site: str, names: tuple[str, ...]) -> Iterator[Distribution]:
     if "EGG-INFO" in names and site.endswith(".egg"):
-        yield from _egg(host, *_split(site))
+        folder, _, split = site.rpartition("/")
+        yield from _egg(host, *(folder, split))
     for name in names:
         suffix = name.rpartition(".")[2]
         if suffix in _READERS and not name.startswith("~"):  # "~" marks what pip could not remove
@@ -92,11 +93,6 @@ def _version_in(host: Host, path: str) -> str:
         except HostError:
             continue
     return ""
-
-
-def _split(path: str) -> tuple[str, str]:
-    folder, _, name = path.rpartition("/")
-    return folder, name
 
 
 def _shadowed(found: list[Distribution]) -> list[Distribution]:

@@ -23,6 +23,18 @@ _KERNEL_BYTES = 64 << 10
 _TOOL_FOLDERS = ("/uv/tools/", "/pipx/venvs/", "/uv/archive-v", "/uv/environments-v", "/uv/builds-v")
 _FOLDERS_OF_ENVIRONMENTS = ("/", "/opt", "/root", "/app", "/srv", "/workspace", "/workspaces", "/content", "/data")
 
+# Below a home: of pyenv, uv, pipx, virtualenvwrapper, pipenv, conda and poetry, by their documentation.
+_FOLDERS_OF_TOOLS = (
+    ".pyenv/versions",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
+    ".local/share/pipx/venvs",
+    ".virtualenvs",
+    ".local/share/virtualenvs",
+    ".conda/envs",
+    ".cache/pypoetry/virtualenvs",
+)
+
 
 class InterpreterCandidate(NamedTuple):
     """An environment to look at, and why."""
@@ -31,15 +43,18 @@ class InterpreterCandidate(NamedTuple):
     located: Located
 
 
-def candidates(host: Host, pythons: tuple[str, ...]) -> tuple[InterpreterCandidate, ...]:
+def candidates(host: Host, pythons: tuple[str, ...], *, every: bool = False) -> tuple[InterpreterCandidate, ...]:
     """The environments to look at, each once; raises NoSuchInterpreter for one that was asked for and is not there.
+
+    `every`: on a live machine, too, all in the well-known places, as on a root.
 
     Raises Opaque where python3 on PATH starts one that nothing names: the next one on PATH is not the one in use.
     """
     if pythons:
         found = [InterpreterCandidate("--python", locate(host, _asked_path(host, python))) for python in pythons]
         return _each_once(host, found)
-    found = _default(host) if host.is_live else [*_by_path(host), *_on_root(host)]
+    found = _default(host) if host.is_live else [*_by_path(host)]
+    found += _in_places(host) if every or not host.is_live else []
     return _each_once(host, [*found, *_behind_kernels(host, found)])
 
 
@@ -183,19 +198,20 @@ def _interpreter_of_kernel(host: Host, path: str) -> str:
     return first if is_python and (first.startswith("/") or first[1:2] == ":") else ""
 
 
-def _on_root(host: Host) -> Iterator[InterpreterCandidate]:
-    """Every environment in the well-known places of a root, at most 48."""
+def _in_places(host: Host) -> Iterator[InterpreterCandidate]:
+    """Every environment in the well-known places, at most 48."""
+    why = "--all-environments" if host.is_live else "root"
     places = _windows_places(host) if host.os_family == "windows" else _places(host)
     found = 0
     for place in dict.fromkeys(places):
         located = _try(host, place)
-        if located is None:
+        if located is None or (host.is_live and _is_own_tool(located.prefix)):
             continue
         if found == _ON_A_ROOT_AT_MOST:
-            why = f"the first {found} were checked; name others with --python"
-            leave_out(host, "further Python environments", why)
+            left = f"the first {found} were checked; name others with --python"
+            leave_out(host, "further Python environments", left)
             return
-        yield InterpreterCandidate("root", _by_its_alias(host, located))
+        yield InterpreterCandidate(why, _by_its_alias(host, located))
         found += 1
 
 
@@ -223,8 +239,8 @@ def _places(host: Host) -> Iterator[str]:
     for home in homes:
         if home != host.environ.get("HOME"):  # whose packages every Python there sees
             yield f"{home}/.local"  # packages installed with --user
-        yield from _below(host, f"{home}/.pyenv/versions")
-        yield from _below(host, f"{home}/.local/share/uv/python")
+        for folder in _FOLDERS_OF_TOOLS:
+            yield from _below(host, f"{home}/{folder}")
 
 
 def _newest_interpreters(host: Host, folder: str) -> list[str]:
@@ -236,7 +252,8 @@ def _newest_interpreters(host: Host, folder: str) -> list[str]:
 
 
 def _homes(host: Host) -> list[str]:
-    return ["/root", *(f"/home/{name}" for name in first_names(host, "/home", _HOMES_AT_MOST))]
+    own = [host.environ["HOME"]] if host.environ.get("HOME") else []
+    return [*dict.fromkeys(["/root", *(f"/home/{name}" for name in first_names(host, "/home", _HOMES_AT_MOST)), *own])]
 
 
 def _environments_at(host: Host, folder: str) -> Iterator[str]:

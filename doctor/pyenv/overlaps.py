@@ -57,7 +57,7 @@ def _overlaps(host: Host, group: list[Distribution]) -> list[Overlap]:
         if len(claims) > _PATHS_AT_MOST:
             raise Unreadable(f"{one.metadata}/RECORD", f"with its like, it lists more than {_PATHS_AT_MOST} files")
     shared = [path for path, owners in claims.items() if len(owners) > 1 and _differ(path, owners)]
-    shared.sort(key=lambda path: (not _is_library(path), path))
+    shared.sort(key=lambda path: (not (".so" in path or path.endswith((".dll", ".pyd", ".dylib"))), path))
     return [_overlap(host, path, claims[path]) for path in shared[:_AT_MOST]]
 
 
@@ -66,10 +66,6 @@ def _differ(path: str, owners: dict[Distribution, Recorded]) -> bool:
     if "__pycache__" in path or path.startswith("../"):
         return False
     return len(set(owners.values())) > 1 or not all(recorded.digest for recorded in owners.values())
-
-
-def _is_library(path: str) -> bool:
-    return ".so" in path or path.endswith((".dll", ".pyd", ".dylib"))
 
 
 def _overlap(host: Host, path: str, owners: dict[Distribution, Recorded]) -> Overlap:

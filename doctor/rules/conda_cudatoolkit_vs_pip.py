@@ -25,7 +25,10 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"no older conda library hides those of {framework.label}")
     one = older[0]
     loaded, own = map(dotted, both_releases(one, facts, matrix))
-    packages = _packages(environment)
+    found = (one.name for one in environment.distributions.get() if one.kind == "conda")
+    packages = sorted(
+        name for name in found if name.startswith(("cudatoolkit", "libcublas", "cuda-toolkit", "cuda-libraries"))
+    )
     return bad(
         f"{framework.label} (a wheel) will load conda's {one.soname} {loaded} instead of its own {own}",
         Advice(
@@ -39,14 +42,6 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 def _is_condas(path: str, environment: Environment) -> bool:
     return path.startswith(f"{environment.prefix}/lib/") and "-packages/" not in path
-
-
-def _packages(environment: Environment) -> list[str]:
-    """conda's packages that hold CUDA's libraries."""
-    found = (one.name for one in environment.distributions.get() if one.kind == "conda")
-    return sorted(
-        name for name in found if name.startswith(("cudatoolkit", "libcublas", "cuda-toolkit", "cuda-libraries"))
-    )
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check, blocks_verdict=False)

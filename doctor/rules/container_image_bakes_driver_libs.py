@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Advice, Need
-from compat.version import DriverRelease
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileFacts, DockerfileLine
 from doctor.model.facts.driver import DriverLibrary
@@ -64,16 +63,12 @@ def _beside_injected(facts: Facts) -> tuple[DriverLibrary, ...]:
         facts.system.container.get()
         raise NotApplicable("not in a container")
     found = _system_libraries(facts)
-    loaded = _loaded(facts, found)
+    # The injected release: the loaded module's. None where nothing of that release was injected.
+    release = value_or(facts.driver.module_release, None)
+    loaded = release if any(one.release == release for one in found) else None
     if loaded is None:
         return ()
     return tuple(one for one in found if one.release != loaded)
-
-
-def _loaded(facts: Facts, found: tuple[DriverLibrary, ...]) -> DriverRelease | None:
-    """The injected release: the loaded module's. None where nothing of that release was injected."""
-    release = value_or(facts.driver.module_release, None)
-    return release if any(one.release == release for one in found) else None
 
 
 def _in_image(facts: Facts) -> tuple[DriverLibrary, ...]:

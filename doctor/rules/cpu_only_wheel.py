@@ -39,10 +39,18 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable(f"{framework.package} uses the CUDA of {traits_of(framework.package).runs_on}")
     if isinstance(framework.cuda, Seen) or framework.build.get() != "cpu":
         return ok(f"{framework.label} is a GPU build")
-    plugin = _plugin(framework, facts)
+    # The installed distribution that adds GPU code to a CPU build, "" where none does; raises UnseenError.
+    added = gpu_plugins(framework.package)
+    plugin = (
+        ""
+        if not added
+        else next((one.name for one in installed(environment_of(framework, facts)) if one.name in added), "")
+    )
     if plugin:
         return ok(f"{plugin} has its GPU code")
-    user = _user(framework, facts)
+    # The installed distribution that wants no more than the CPU build, "" for none; raises UnseenError.
+    users = traits_of(framework.package).cpu_for
+    user = next((one.name for one in installed(environment_of(framework, facts)) if one.name in users), "")
     if user:
         return ok(f"{user} requires it and runs it on the CPU")
     return _on_cuda_image(framework, image) if image else _bad(framework, facts, matrix)
@@ -66,20 +74,6 @@ def _on_cuda_image(framework: Framework, image: str) -> Answer:
     )
 
 
-def _plugin(framework: Framework, facts: Facts) -> str:
-    """The installed distribution that adds GPU code to a CPU build, "" where none does; raises UnseenError."""
-    added = gpu_plugins(framework.package)
-    if not added:
-        return ""
-    return next((one.name for one in installed(environment_of(framework, facts)) if one.name in added), "")
-
-
-def _user(framework: Framework, facts: Facts) -> str:
-    """The installed distribution that wants no more than the CPU build, "" for none; raises UnseenError."""
-    users = traits_of(framework.package).cpu_for
-    return next((one.name for one in installed(environment_of(framework, facts)) if one.name in users), "")
-
-
 def _severity(framework: Framework, others: tuple[str, ...]) -> Severity:
     """A mistake only where a person asked for it by its name, and may have meant another."""
     meant = others or framework.package.endswith("-cpu") or traits_of(framework.package).dependency
@@ -88,7 +82,9 @@ def _severity(framework: Framework, others: tuple[str, ...]) -> Severity:
 
 def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     environment = environment_of(framework, facts)
-    others = _gpu_builds(environment)
+    # The frameworks beside it that do use the GPU: then this one may be meant to stay on the CPU.
+    frameworks = value_or(environment.frameworks, ())
+    others = tuple(one.label for one in frameworks if isinstance(one.cuda, Seen) and not traits_of(one.package).runs_on)
     rows = _builds(framework, facts, matrix)
     advice = f"; {name_of(rows[0])} is a build for this GPU" if rows else ""
     beside = f"{', '.join(others)} in the same environment can" if others else ""
@@ -123,12 +119,6 @@ def _symptoms(framework: Framework, facts: Facts, rows: tuple[FrameworkRow, ...]
 
 def _where(facts: Facts) -> str:
     return "here" if facts.is_running else "assumed"
-
-
-def _gpu_builds(environment: Environment) -> tuple[str, ...]:
-    """The frameworks beside it that do use the GPU: then this one may be meant to stay on the CPU."""
-    frameworks = value_or(environment.frameworks, ())
-    return tuple(one.label for one in frameworks if isinstance(one.cuda, Seen) and not traits_of(one.package).runs_on)
 
 
 def _builds(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[FrameworkRow, ...]:

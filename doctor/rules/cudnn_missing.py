@@ -33,7 +33,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     built = built_for(framework, facts, matrix)
     if any(one.missing and isinstance(one.intended, Seen) for one in asked):
         raise NotApplicable("a wheel has it, outside the search path: see wheel-libs-not-on-loader-path")
-    if _lies_astray(framework, facts):
+    if any(one.name.lower().startswith("cudnn64_") for one in if_known(astray, framework, facts)):
         raise NotApplicable("Windows does not search its directory: see windows-dll-path")
     if _is_bundled(framework, facts, matrix):
         raise NotApplicable(f"{framework.label} contains its own cuDNN")
@@ -46,10 +46,6 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         where = candidates[0].path if candidates else "a cuDNN"
         raise UnseenError(f"unknown: does {framework.label} find {where}?")
     return _bad(framework, built, candidates, facts, matrix)
-
-
-def _lies_astray(framework: Framework, facts: Facts) -> bool:
-    return any(one.name.lower().startswith("cudnn64_") for one in if_known(astray, framework, facts))
 
 
 def _is_bundled(framework: Framework, facts: Facts, matrix: Matrix) -> bool:

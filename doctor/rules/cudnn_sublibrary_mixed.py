@@ -29,19 +29,15 @@ from doctor.rules.shared.subjects import CUDNN_COPIES
 def check(copy: CudnnCopy, facts: Facts, matrix: Matrix) -> Answer:
     """First within the directory, then what the search path would put in the place of a part."""
     need_parts(copy)
-    for releases in _releases_by_major(copy):
+    # Parts of two majors have different names, and never meet: a distribution may put both into one directory.
+    found = sorted({part.version.value.release for part in copy.parts.get() if isinstance(part.version, Seen)})
+    for releases in [[one for one in found if one.major == major] for major in sorted({one.major for one in found})]:
         if any(not one.agrees_with(releases[0]) for one in releases):
             return _bad_inside(copy, releases, facts)
     intruder = next(_intruders(copy, facts, matrix), None)
     if intruder is not None:
         return _bad_across(copy, *intruder, facts)
     return ok(f"every part of {copy.label} has the same version")
-
-
-def _releases_by_major(copy: CudnnCopy) -> list[list[CudnnVersion]]:
-    """Parts of two majors have different names, and never meet: a distribution may put both into one directory."""
-    found = sorted({part.version.value.release for part in copy.parts.get() if isinstance(part.version, Seen)})
-    return [[one for one in found if one.major == major] for major in sorted({one.major for one in found})]
 
 
 def _bad_inside(copy: CudnnCopy, releases: list[CudnnVersion], facts: Facts) -> Answer:

@@ -100,7 +100,11 @@ def _cause(facts: Facts, others: tuple[DriverLibrary, ...]) -> tuple[str, tuple[
     """A restart fixes it where the module on disk is that of the libraries, or it is unknown that it is another."""
     aside = _aside(facts, others)
     if aside:
-        return f"Debian's alternative 'nvidia' does not point to {aside.path}", (_alternative(aside),)
+        # Its directory is called as that of the alternative: lib/x86_64-linux-gnu/nvidia/current.
+        name = aside.path.rpartition("/")[0].rpartition("/")[2]
+        return f"Debian's alternative 'nvidia' does not point to {aside.path}", (
+            SetGlxAlternative(str(aside.release), f"/usr/lib/nvidia/{name}"),
+        )
     if container(facts) or not _unlike(facts, others):
         return "the driver was updated, but the old module is still loaded", _needs(facts)
     right = _beside(facts, others[0])
@@ -164,12 +168,6 @@ def _collection(library: DriverLibrary) -> str:
     """The directory that holds the directories of several drivers, "" where it is in none."""
     folder = library.path.rpartition("/")[0].rpartition("/")[0]
     return folder if folder.endswith("/nvidia") else ""
-
-
-def _alternative(aside: DriverLibrary) -> Need:
-    """Its directory is called as that of the alternative: lib/x86_64-linux-gnu/nvidia/current."""
-    name = aside.path.rpartition("/")[0].rpartition("/")[2]
-    return SetGlxAlternative(str(aside.release), f"/usr/lib/nvidia/{name}")
 
 
 def _needs(facts: Facts) -> tuple[Need, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from compat.build import name_of
 from compat.matrix import Matrix
-from compat.row import FrameworkRow
 from compat.version import CudaVersion, DriverRelease
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
@@ -30,7 +29,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
 
 def _bad(framework: Framework, facts: Facts, matrix: Matrix, cuda: Seen[CudaVersion], floor: DriverRelease) -> Answer:
-    driver, builds = facts.driver.release.get(), _builds(framework, facts, matrix)
+    has_code = code_for(value_or(facts.gpus, ()), framework, facts)
+    driver, builds = facts.driver.release.get(), nearest_and_newest(other_builds(framework, facts, matrix, has_code))
     instead = f"; {name_of(builds[0])} runs on this driver" if builds else ""
     return bad(
         f"{framework.label} is built with CUDA {cuda.value}, which needs driver {floor} or newer; "
@@ -44,12 +44,6 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix, cuda: Seen[CudaVers
         ),
         explains=(Symptom("ptx-newer-than-driver", framework.label), Symptom("driver-too-old-for-toolkit")),
     )
-
-
-def _builds(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[FrameworkRow, ...]:
-    """Builds that this driver starts and that have code for its GPUs, as far as these are known."""
-    has_code = code_for(value_or(facts.gpus, ()), framework, facts)
-    return nearest_and_newest(other_builds(framework, facts, matrix, has_code))
 
 
 RULE = Rule(FRAMEWORKS, check)

@@ -30,12 +30,21 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """ECC counts and pending page retirement from NVML; Xid events of the hardware classes from the kernel log."""
     need_kernel_driver(facts)
     gone = tuple(_gone(facts, matrix))
-    worn = tuple(_worn(facts))
+    # The flag by which NVIDIA replaces a card: a bank's spare rows are used up, or a spare row failed itself.
+    worn = tuple(
+        Evidence(f"{gpu.label}: a row of memory could not be remapped", label="NVML")
+        for gpu in value_or(facts.gpus, ())
+        if value_or(gpu.remapping_failed, False)
+    )
     pending = tuple(_pending(facts))
     counted = tuple(_counted(facts))
     logged = tuple(_logged(facts, matrix))
     if not (gone or worn or pending or counted or logged):
-        return _silent(facts)
+        # Nothing was found; raises UnseenError where neither source could be asked.
+        if not isinstance(facts.system.kernel_log, Seen):
+            facts.gpus.get()
+            return ok("NVML counts no uncorrected error (the kernel log could not be read)")
+        return ok("no uncorrected error and no hardware Xid in the kernel log")
     found = (*gone, *worn, *pending, *logged, *counted)
     return bad(
         f"the hardware of a GPU reports a fault: {found[0].detail}",
@@ -44,14 +53,6 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         evidence=found,
         explains=(Symptom("no-device-nodes"), Symptom("driver-does-not-support-gpu")) if gone else (),
     )
-
-
-def _silent(facts: Facts) -> Answer:
-    """Nothing was found; raises UnseenError where neither source could be asked."""
-    if not isinstance(facts.system.kernel_log, Seen):
-        facts.gpus.get()
-        return ok("NVML counts no uncorrected error (the kernel log could not be read)")
-    return ok("no uncorrected error and no hardware Xid in the kernel log")
 
 
 def _gone(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:
@@ -63,13 +64,6 @@ def _gone(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:
     for address, code, _ in logged_xids(facts):
         if _fault(code, matrix) == "gone":
             yield Evidence(f"Xid {code} at {address}: {matrix.xid(code).description}", label="kernel log")
-
-
-def _worn(facts: Facts) -> Iterator[Evidence]:
-    """The flag by which NVIDIA replaces a card: a bank's spare rows are used up, or a spare row failed itself."""
-    for gpu in value_or(facts.gpus, ()):
-        if value_or(gpu.remapping_failed, False):
-            yield Evidence(f"{gpu.label}: a row of memory could not be remapped", label="NVML")
 
 
 def _logged(facts: Facts, matrix: Matrix) -> Iterator[Evidence]:

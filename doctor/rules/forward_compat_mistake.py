@@ -37,7 +37,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if refused:
         return _mistake(facts, library, matrix, f"cannot run on {refused.label}: CUDA fails with error 804")
     for gpu in facts.gpus.get():
-        _must_allow(gpu, matrix)
+        if _family(gpu, matrix) not in _ANYWHERE:
+            raise Uncovered(f"forward compatibility on {gpu.label}, which only selected workstation boards have")
     return ok(f"cuda-compat {library.release} on data-center GPUs")
 
 
@@ -45,11 +46,6 @@ def _family(gpu: Gpu, matrix: Matrix) -> str:
     """The product's family; what the driver itself calls GeForce is GeForce, whatever rows there are."""
     name = gpu.name.get()
     return "geforce" if "GeForce" in name else matrix.gpu(name).family
-
-
-def _must_allow(gpu: Gpu, matrix: Matrix) -> None:
-    if _family(gpu, matrix) not in _ANYWHERE:
-        raise Uncovered(f"forward compatibility on {gpu.label}, which only selected workstation boards have")
 
 
 def _mistake(facts: Facts, library: DriverLibrary, matrix: Matrix, why: str) -> Answer:

@@ -75,7 +75,12 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable(f"{framework.label} contains the CUDA libraries that it was built with")
     wanted = _wanted(framework, facts, matrix)
     environment = environment_of(framework, facts)
-    found = (*_toolkits(environment, facts), *_wheels(environment))
+    toolkits = tuple(
+        Present(one.cuda.value, Place(one.path))
+        for one in facts.toolkit.toolkits.get()
+        if isinstance(one.cuda, Seen) and _reaches(one, environment, facts)
+    )
+    found = (*toolkits, *_wheels(environment))
     fitting = next((one for one in found if accepts(wanted, one.cuda)), None)
     if fitting:
         return ok(f"{framework.label} needs CUDA {_plain(wanted)}: {fitting.cuda} is in {fitting.where}")
@@ -83,7 +88,10 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     lacks = any(one.missing and isinstance(one.intended, Unseen) for one in asked)
     if asked and not lacks and all(_may_be_of(one.soname, wanted, matrix) for one in asked):
         return ok(f"{framework.label} needs CUDA {_plain(wanted)}: its {names_of(asked)} are installed")
-    _need_every_version(facts)
+    # Raise UnseenError where a toolkit is there whose version could not be read: it may be the one.
+    for toolkit in facts.toolkit.toolkits.get():
+        if isinstance(toolkit.cuda, Unseen):
+            toolkit.cuda.get()
     if if_known(nowhere, framework, facts) or if_known(astray, framework, facts):
         raise NotApplicable(f"see windows-dll-path and cudart-soname-missing for the DLLs that {framework.label} lacks")
     return _bad(framework, facts, matrix, wanted, found)
@@ -135,14 +143,6 @@ def _wanted(framework: Framework, facts: Facts, matrix: Matrix) -> str:
     return specifier
 
 
-def _toolkits(environment: Environment, facts: Facts) -> tuple[Present, ...]:
-    return tuple(
-        Present(one.cuda.value, Place(one.path))
-        for one in facts.toolkit.toolkits.get()
-        if isinstance(one.cuda, Seen) and _reaches(one, environment, facts)
-    )
-
-
 def _reaches(toolkit: Toolkit, environment: Environment, facts: Facts) -> bool:
     """Not what lies inside another environment, where no process of this one looks."""
     prefixes = [one.prefix for one in facts.environments.get() if one.kind != "system"]
@@ -159,13 +159,6 @@ def _wheels(environment: Environment) -> tuple[Present, ...]:
             except VersionError:
                 continue  # a stub wheel without libraries ("0.0.1.dev5")
     return tuple(found)
-
-
-def _need_every_version(facts: Facts) -> None:
-    """Raise UnseenError where a toolkit is there whose version could not be read: it may be the one."""
-    for toolkit in facts.toolkit.toolkits.get():
-        if isinstance(toolkit.cuda, Unseen):
-            toolkit.cuda.get()
 
 
 def _bad(framework: Framework, facts: Facts, matrix: Matrix, wanted: str, found: tuple[Present, ...]) -> Answer:

@@ -26,7 +26,11 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         need_own_kernel(facts)
         if module_is_loaded(facts):
             return ok("the running kernel has its nvidia module")
-    others = _kernels(facts)
+    # Kernels with a module of their own; raises NotApplicable where neither file nor DKMS knows one.
+    files, builds = facts.driver.module_files.get(), _builds(facts)
+    if not files and not builds:
+        raise NotApplicable("no nvidia kernel module is installed, for any kernel")
+    others = frozenset({one.kernel for one in files} | {one.kernel for one in builds if one.state == "installed"})
     kernel = facts.system.kernel.get()
     if kernel in others:
         return ok(f"an nvidia module is installed for kernel {kernel}")
@@ -41,14 +45,6 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
 
 def _builds(facts: Facts) -> tuple[DkmsBuild, ...]:
     return tuple(one for one in value_or(facts.driver.dkms, ()) if one.module.startswith("nvidia"))
-
-
-def _kernels(facts: Facts) -> frozenset[str]:
-    """Kernels with a module of their own; raises NotApplicable where neither file nor DKMS knows one."""
-    files, builds = facts.driver.module_files.get(), _builds(facts)
-    if not files and not builds:
-        raise NotApplicable("no nvidia kernel module is installed, for any kernel")
-    return frozenset({one.kernel for one in files} | {one.kernel for one in builds if one.state == "installed"})
 
 
 def _failed(facts: Facts, kernel: str) -> DkmsBuild | None:

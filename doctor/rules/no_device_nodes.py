@@ -30,7 +30,10 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """
     need_kernel_driver(facts)
     nodes = facts.driver.nodes.get()
-    missing = _missing(tuple(node.path for node in nodes))
+    paths = tuple(node.path for node in nodes)
+    cards = any(path.removeprefix("/dev/nvidia").isdigit() for path in paths)
+    wanted = [path for path in ("/dev/nvidiactl", _UVM) if path not in paths]
+    missing = tuple(wanted if cards else ["/dev/nvidia0", *wanted])
     if nvml_works(facts):
         missing = tuple(path for path in missing if path == _UVM)
     if not missing:
@@ -65,12 +68,6 @@ def _modprobe(state: str, facts: Facts) -> Need:
     if value_or(facts.system.distribution_id, "") in _WITH_UTILS:
         return InstallSystemPackage("nvidia-utils", reinstall=True)
     return InstallSystemPackage("nvidia-modprobe", reinstall=state != "absent")
-
-
-def _missing(paths: tuple[str, ...]) -> tuple[str, ...]:
-    cards = any(path.removeprefix("/dev/nvidia").isdigit() for path in paths)
-    wanted = [path for path in ("/dev/nvidiactl", _UVM) if path not in paths]
-    return tuple(wanted if cards else ["/dev/nvidia0", *wanted])
 
 
 def _evidence(facts: Facts) -> tuple[Evidence, ...]:

@@ -42,7 +42,10 @@ def check(theano: Framework, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("Theano finds no cuDNN and continues without it")
     version, accepted = copy.version.get(), _accepted(theano, matrix)
     needs = _needs(accepted, copy, said["device"], facts)
-    header = _header(copy, _folder(said, "include_path", ("include",), facts), facts)
+    folders = _folder(said, "include_path", ("include",), facts)
+    # The release of the header that the compiler takes: in the directory that is named, else the copy's own.
+    named = [one for one in facts.cudnn.get() if value_or(one.header_path, "").rpartition("/")[0] in folders]
+    header = next((one.header_version for one in (*named, copy) if isinstance(one.header_version, Seen)), None)
     if isinstance(header, Seen) and header.value[:2] != version[:2]:
         return _bad(
             theano, copy, (f"is compiled with the header of {header.value}: this causes an error"), accepted, needs
@@ -101,12 +104,6 @@ def _copy_in(folders: tuple[str, ...], facts: Facts) -> CudnnCopy | None:
     copies = [one for one in facts.cudnn.get() if value_or(one.parts, ())]
     own = next((one for folder in folders for one in copies if one.path == folder), None)
     return own or next((one for one in copies if one.origin == "distribution"), None)
-
-
-def _header(copy: CudnnCopy, folders: tuple[str, ...], facts: Facts) -> Seen[CudnnVersion] | None:
-    """The release of the header that the compiler takes: in the directory that is named, else the copy's own."""
-    named = [one for one in facts.cudnn.get() if value_or(one.header_path, "").rpartition("/")[0] in folders]
-    return next((one.header_version for one in (*named, copy) if isinstance(one.header_version, Seen)), None)
 
 
 def _is_newer(version: CudnnVersion, accepted: str) -> bool:

@@ -9,7 +9,6 @@ from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from compat.need import Advice
 from doctor.model.facts import Facts, Machine
-from doctor.model.facts.dockerfile import DockerfileLine
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Evidence, bad, ok, unknown
@@ -44,7 +43,11 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
             continue
         wheel = _Wheel(found["version"], found["python"], found["abi"], found["platform"])
         for wrong in (*_of_python(wheel, dockerfile_of(facts).python), *_wrong(wheel, facts, matrix)):
-            return _bad(one, wrong)
+            return bad(
+                f"{one.what} does not fit: {wrong}",
+                Advice(f"{one.source}: use a wheel that fits, or let pip choose"),
+                evidence=(Evidence.at(one.source, one.what),),
+            )
     if open_names:
         return unknown(f"{open_names[0].source}: {open_names[0].what} is not a wheel name")
     return ok("the wheels fit the plan")
@@ -88,14 +91,6 @@ def _of_torch(wheel: _Wheel, torch: Framework) -> Iterator[str]:
     cuda, major = value_or(torch.cuda, None), re.search(r"cu(1\d)", local)
     if cuda and major and int(major[1]) != cuda.major:
         yield f"it is compiled for CUDA {major[1]}, but torch {torch.version} for CUDA {cuda}"
-
-
-def _bad(one: DockerfileLine, wrong: str) -> Answer:
-    return bad(
-        f"{one.what} does not fit: {wrong}",
-        Advice(f"{one.source}: use a wheel that fits, or let pip choose"),
-        evidence=(Evidence.at(one.source, one.what),),
-    )
 
 
 RULE = Rule(MACHINE, check)

@@ -24,7 +24,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """
     if framework.package != "torch" or not isinstance(framework.cuda, Seen):
         raise NotApplicable("only a CUDA build of torch builds extensions with nvcc")
-    if not _builds(framework, facts):
+    # Whether somebody builds extensions here: torch's own builder, or a package that compiles when it is imported.
+    if not any(one.name in _BUILDERS for one in value_or(environment_of(framework, facts).distributions, ())):
         raise NotApplicable("nothing in the environment builds extensions (ninja, deepspeed)")
     name = _first(facts.toolkit.names.get())
     toolkit = _toolkit_of(name, facts)
@@ -50,11 +51,6 @@ def _first(names: tuple[ToolkitName, ...]) -> ToolkitName:
             if one.name == wanted:
                 return one
     raise NotApplicable("no variable, PATH entry or symlink points to a CUDA toolkit")
-
-
-def _builds(framework: Framework, facts: Facts) -> bool:
-    """Whether somebody builds extensions here: torch's own builder, or a package that compiles when it is imported."""
-    return any(one.name in _BUILDERS for one in value_or(environment_of(framework, facts).distributions, ()))
 
 
 def _toolkit_of(name: ToolkitName, facts: Facts) -> Toolkit:

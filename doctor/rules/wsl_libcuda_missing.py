@@ -35,20 +35,16 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if loads and (_is_windows(loads) or loads.origin in {"compat", "stub"}):
         return ok(f"{loads.path} was found")
     if provided and loads:
-        return _hidden(loads)
+        return bad(
+            f"{loads.path} of a Linux driver comes before the libcuda of Windows",
+            Advice(_LINUX),
+            evidence=(Evidence(f"version {loads.release}, the loaded one", file=loads.path),),
+        )
     return _not_searched(facts, provided) if provided else _not_provided(facts)
 
 
 def _is_windows(library: DriverLibrary) -> bool:
     return library.stem == "libcuda" and library.origin == "wsl"
-
-
-def _hidden(loads: DriverLibrary) -> Answer:
-    return bad(
-        f"{loads.path} of a Linux driver comes before the libcuda of Windows",
-        Advice(_LINUX),
-        evidence=(Evidence(f"version {loads.release}, the loaded one", file=loads.path),),
-    )
 
 
 def _not_searched(facts: Facts, provided: DriverLibrary) -> Answer:

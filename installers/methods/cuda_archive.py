@@ -54,7 +54,10 @@ def archive_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     """Every step from NVIDIA's archives to a toolkit; raises NoSuchToolkit."""
     if order.archive:
         raise NoSuchToolkit("a toolkit has many archives: omit --archive, gpudoctor downloads them")
-    platform = _platform(target)
+    arch = {"x86_64": "x86_64", "sbsa": "sbsa"}.get(target.arch, "")
+    if not arch or (target.os_family, arch) == ("windows", "sbsa"):
+        raise NoSuchToolkit(f"no CUDA archives are known for {target.os_family} {target.arch}")
+    platform = f"{target.os_family}-{arch}"
     known = (row for row in matrix.rows("redist-component", "components") if platform in row.sha256)
     rows = _chosen(newest(known, order.version, _WHAT, _how_to_bring(order.version, matrix)), order)
     release = rows[0].release
@@ -79,13 +82,6 @@ def _how_to_bring(version: str, matrix: Matrix) -> str:
     file = f"redistrib_{release}.json"
     where = f" ({urls[0]})" if urls else ""
     return f"NVIDIA lists its archives in {file}{where}; to use it: gpudoctor matrix refresh --manifests {file}"
-
-
-def _platform(target: Target) -> str:
-    arch = {"x86_64": "x86_64", "sbsa": "sbsa"}.get(target.arch, "")
-    if not arch or (target.os_family, arch) == ("windows", "sbsa"):
-        raise NoSuchToolkit(f"no CUDA archives are known for {target.os_family} {target.arch}")
-    return f"{target.os_family}-{arch}"
 
 
 def _chosen(rows: tuple[ComponentRow, ...], order: CudaOrder) -> tuple[ComponentRow, ...]:

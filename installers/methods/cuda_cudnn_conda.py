@@ -35,7 +35,9 @@ def plan(need: InstallCudnn | InstallToolkit, target: Target, matrix: Matrix) ->
     if target.keeper == "pixi" and target.project:
         argv = ("pixi", "add", "--manifest-path", target.project, *wanted)
     where = target.prefix or "the conda environment that is active"
-    step = Command(argv, name, timeout_s=3600, inverse=_earlier(program, name, into))
+    inside = " ".join(("", *into))
+    left = f"for all that changed: {program} list{inside} --revisions, {program} install{inside} --revision NUMBER"
+    step = Command(argv, name, timeout_s=3600, inverse=Inverse(((program, "remove", "-y", *into, name),), left))
     return Plan(
         f"install {name}{spoken(need.versions)} in {where}",
         (step,),
@@ -56,13 +58,6 @@ def _cudnn(need: InstallCudnn) -> tuple[str, tuple[str, ...]]:
     exact = exact_version(need.versions)
     spec = f"={exact}" if exact else need.versions
     return "cudnn", (f"cudnn{spec}", *((f"cuda-version={need.cuda}",) if need.cuda else ()))
-
-
-def _earlier(program: str, name: str, into: tuple[str, ...]) -> Inverse:
-    """conda numbers the states of an environment, and goes back to one of them."""
-    inside = " ".join(("", *into))
-    left = f"for all that changed: {program} list{inside} --revisions, {program} install{inside} --revision NUMBER"
-    return Inverse(((program, "remove", "-y", *into, name),), left)
 
 
 METHOD = Method(

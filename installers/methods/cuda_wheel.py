@@ -45,17 +45,12 @@ def serves(need: InstallToolkit, target: Target) -> bool:
 def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
     """Those of the newest release that the need names; where its lower end has none, the newest of the range."""
     order = cuda_order.order_of(need)
-    have = _with_wheels(target, matrix)
+    have = {row.release for row in _components(target, matrix) if age(row.release) >= age(_FIRST)}
     if not any(f"{one}.".startswith(f"{order.version}.") for one in have):
         order = order._replace(
             version=max(filter(partial(accepts, need.versions), have), key=age, default=order.version)
         )
     return wheel_plan(order, target, matrix)
-
-
-def _with_wheels(target: Target, matrix: Matrix) -> set[str]:
-    """The releases of CUDA whose components are known and lie on the package index."""
-    return {row.release for row in _components(target, matrix) if age(row.release) >= age(_FIRST)}
 
 
 def _components(target: Target, matrix: Matrix) -> tuple[ComponentRow, ...]:

@@ -95,7 +95,9 @@ def plan(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
     whole major goes with a minor that came later, too (CUDA's minor version compatibility). Raises NoSuchArchive where
     none was built for that CUDA, for what is copied there must go with it.
     """
-    home = _home_around(need.directory)
+    # The CUDA directory whose libraries are in this one; "" for any other directory.
+    found = re.fullmatch(r"(/.*cuda[^/]*)/(?:lib64|targets/[\w-]+/lib)|(.*/CUDA/v[\d.]+)/bin(?:/x64)?", need.directory)
+    home = (found[1] or found[2].replace("/", "\\")) if found else ""
     need = need._replace(cuda=need.cuda or _cuda_of(home))
     of_major = need._replace(cuda=need.cuda.partition(".")[0])
     version = exact_version(need.versions) or _newest(need, target, matrix) or _newest(of_major, target, matrix)
@@ -109,12 +111,6 @@ def plan(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
         return archive_plan(order, target, matrix)
     except (NoSuchArchive, Uncovered):
         return _by_hand(need, target, matrix)  # it says where a person may find it
-
-
-def _home_around(directory: str) -> str:
-    """The CUDA directory whose libraries are in this one; "" for any other directory."""
-    found = re.fullmatch(r"(/.*cuda[^/]*)/(?:lib64|targets/[\w-]+/lib)|(.*/CUDA/v[\d.]+)/bin(?:/x64)?", directory)
-    return (found[1] or found[2].replace("/", "\\")) if found else ""
 
 
 def _cuda_of(home: str) -> str:
@@ -164,19 +160,16 @@ def archive_plan(order: Order, target: Target, matrix: Matrix) -> Plan:
     summary = f"install cuDNN {source.version} for CUDA {source.cuda} in {home_of(order, source.cuda, target)}"
     copying = _windows if target.os_family == "windows" else _linux
     home = home_of(order, source.cuda, target)
-    libraries = _libraries(order, source, home, target)
+    libraries = (
+        f"{home}/lib64"
+        if target.os_family != "windows"
+        else order.dlls or f"{home}\\{(source.layout.dlls or '').replace('/', chr(92)) or 'bin'}"
+    )
     copies = copying(source, home, libraries, target, own=order.own)
     steps = (*driver_first(source.cuda, target), *source.steps, *copies)
     searched = order.own and f"{home}/".startswith(_OF_ROOT)
     found = CudnnInstalled(f"=={source.version}", _major(source.cuda), libraries, searched)
     return Plan(summary, steps, (found,))
-
-
-def _libraries(order: Order, source: _Source, home: str, target: Target) -> str:
-    """Where the libraries lies then."""
-    if target.os_family != "windows":
-        return f"{home}/lib64"
-    return order.dlls or f"{home}\\{(source.layout.dlls or '').replace('/', chr(92)) or 'bin'}"
 
 
 def home_of(order: Order, cuda: str, target: Target) -> str:

@@ -44,7 +44,9 @@ def plan(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
             install(target, *_names(need, target, matrix), why=wanted),
         )
     else:
-        steps = (_download(wanted, need, matrix),)
+        page = "cudnn-archive" if wanted_version(need.versions).startswith(("5", "6", "7", "8")) else "cudnn"
+        where = f" into {need.directory}" if need.directory else ""
+        steps = (ByHand(f"download {wanted} from {matrix.page(page).url} and install it{where}"),)
     cuda = int(need.cuda.partition(".")[0] or target.cuda_major or 0)
     spec = need.versions if need.versions or by_hand else "==9.*"
     found = CudnnInstalled(spec, cuda, need.directory if by_hand else "", searched=not by_hand)
@@ -91,8 +93,11 @@ def _names(need: InstallCudnn, target: Target, matrix: Matrix) -> tuple[str, ...
     major = int(wanted_version(need.versions).partition(".")[0] or 9)
     cuda = need.cuda or str(target.cuda_major or 12)
     if major == _LAST_WITH_SUFFIX and not exact:
-        exact = _newest(
-            need.versions, cuda, manager, matrix
+        # The newest release that a specifier admits of which there is a package for that CUDA; "" for none.
+        rows = (row.version for row in matrix.rows("cudnn", "releases") if accepts(need.versions, row.version))
+        fit = sorted((one for one in map(CudnnVersion, rows) if one.major == _LAST_WITH_SUFFIX), reverse=True)
+        exact = next(
+            (str(one) for one in fit if one >= ONE_A_MAJOR and _release(str(one), cuda, manager, matrix)), ""
         )  # the name alone brings the newest, for another CUDA by now
     developer = "dev" if manager == "apt" else "devel"
     release = _release(exact, cuda, manager, matrix)
@@ -108,13 +113,6 @@ def _names(need: InstallCudnn, target: Target, matrix: Matrix) -> tuple[str, ...
         names = (f"libcudnn{major}-cuda-{suffix}", f"libcudnn{major}-{developer}-cuda-{suffix}")
         names += _headers(need.versions, f"libcudnn{major}-headers-cuda-{suffix}") if manager == "apt" else ()
     return tuple(f"{name}{release}" for name in names)
-
-
-def _newest(spec: str, cuda: str, manager: str, matrix: Matrix) -> str:
-    """The newest release that a specifier admits of which there is a package for that CUDA; "" for none."""
-    rows = (row.version for row in matrix.rows("cudnn", "releases") if accepts(spec, row.version))
-    fit = sorted((one for one in map(CudnnVersion, rows) if one.major == _LAST_WITH_SUFFIX), reverse=True)
-    return next((str(one) for one in fit if one >= ONE_A_MAJOR and _release(str(one), cuda, manager, matrix)), "")
 
 
 def _of_old(need: InstallCudnn) -> tuple[ByHand, ...]:
@@ -164,12 +162,6 @@ def _own_cuda(version: CudnnVersion, cuda: str, matrix: Matrix) -> str:
     rows = matrix.cudnn_archives(version, "linux", "x86_64")
     known = {row.cuda for row in rows if f"{row.cuda}.".startswith(f"{cuda}.")}
     return max(known, key=lambda text: tuple(map(int, text.split("."))), default="")
-
-
-def _download(wanted: str, need: InstallCudnn, matrix: Matrix) -> ByHand:
-    page = "cudnn-archive" if wanted_version(need.versions).startswith(("5", "6", "7", "8")) else "cudnn"
-    where = f" into {need.directory}" if need.directory else ""
-    return ByHand(f"download {wanted} from {matrix.page(page).url} and install it{where}")
 
 
 METHOD = Method(InstallCudnn, "cuDNN from packages", plan, rank=40, names=(Name("cudnn", "packages"),))

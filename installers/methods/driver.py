@@ -189,7 +189,11 @@ def _debian(need: InstallDriver, target: Target, matrix: Matrix, headers: Comman
     """NVIDIA's repository: a Debian release keeps the driver branch that it came with."""
     own = _offered(branch, target, matrix)
     if own:
-        return _debian_own(own, target, matrix, headers)
+        # Branches that NVIDIA's repository for that release never had.
+        debian_own = _OF_DEBIAN[own.branch]
+        if not own.brings[target.distribution_version]:
+            return (_elsewhere(debian_own, own, target, matrix),)
+        return (_COMPONENTS, *refresh(target), headers, install(target, debian_own, why=_WHY))
     package, steps = _meta(need, branch), (*add_repository(target, matrix), headers)
     if not need.versions:
         return (*steps, install(target, package, why=_WHY))
@@ -201,14 +205,6 @@ def _debian(need: InstallDriver, target: Target, matrix: Matrix, headers: Comman
 
 _COMPONENTS = ByHand("enable Debian's components contrib and non-free in its apt sources, if they are not enabled yet")
 _OF_DEBIAN = {390: "nvidia-legacy-390xx-driver", 470: "nvidia-tesla-470-driver"}
-
-
-def _debian_own(row: OwnDriverRow, target: Target, matrix: Matrix, headers: Command) -> tuple[Step, ...]:
-    """Branches that NVIDIA's repository for that release never had."""
-    package = _OF_DEBIAN[row.branch]
-    if not row.brings[target.distribution_version]:
-        return (_elsewhere(package, row, target, matrix),)
-    return (_COMPONENTS, *refresh(target), headers, install(target, package, why=_WHY))
 
 
 def _unstable(need: InstallDriver, target: Target, matrix: Matrix, headers: Command, branch: int) -> tuple[Step, ...]:
@@ -235,7 +231,11 @@ def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tu
         stream = _stream(need, branch)
         argv = ("dnf", "module", "install", "-y", f"nvidia-driver:{stream}")
         reset = Command(_RESET, "disable the module stream of another driver", needs_root=True, inverse=_STREAM_STAYS)
-        driver = Command(argv, _WHY, needs_root=True, timeout_s=3600, inverse=_stream_left(stream))
+        module = f"nvidia-driver:{stream}"
+        out = (("dnf", "module", "remove", "-y", module), ("dnf", "module", "reset", "-y", "nvidia-driver"))
+        driver = Command(
+            argv, _WHY, needs_root=True, timeout_s=3600, inverse=Inverse(out, "the old driver is not restored; reboot")
+        )
         return (*steps, reset, driver)
     lock = _locked(target, branch) if need.versions.startswith("==") else ()
     return (*steps, *lock, install(target, _meta(need, branch), why=_WHY))
@@ -324,12 +324,6 @@ def _pacman(need: InstallDriver, target: Target, matrix: Matrix, branch: int) ->
         text = f"install nvidia-{branch}xx-dkms and nvidia-{branch}xx-utils from the AUR, in place of nvidia-open"
         return (headers, ByHand(text, "the distribution's repositories have only the newest branch"))
     return (install(target, *kernel_headers(target, target.kernel), "nvidia-open-dkms", "nvidia-utils", why=_WHY),)
-
-
-def _stream_left(stream: str) -> Inverse:
-    module = f"nvidia-driver:{stream}"
-    out = (("dnf", "module", "remove", "-y", module), ("dnf", "module", "reset", "-y", "nvidia-driver"))
-    return Inverse(out, "the old driver is not restored; reboot")
 
 
 _WRITERS = {"apt": _apt, "yum": _yum, "dnf": _dnf, "zypper": _zypper, "pacman": _pacman}

@@ -82,15 +82,12 @@ def _deb(name: str, target: Target) -> tuple[Step, ...]:
     directory = f"/var/{package}"
     # Its own key in the older ones, from before NVIDIA changed how packages are signed, is no keyring yet.
     keys = f"cp {directory}/*-keyring.gpg /usr/share/keyrings/ || apt-key add {directory}/*.pub"
+    purged = removal("apt", (package,))._replace(commands=(("dpkg", "--purge", package),))
     return (
-        Command(("dpkg", "-i", name), _WHY, needs_root=True, inverse=_purged(package), staged=(name,)),
+        Command(("dpkg", "-i", name), _WHY, needs_root=True, inverse=purged, staged=(name,)),
         Command(("sh", "-c", keys), "apt accepts packages with this signature", needs_root=True, inverse=_KEY),
         *refresh(target),
     )
-
-
-def _purged(package: str) -> Inverse:
-    return removal("apt", (package,))._replace(commands=(("dpkg", "--purge", package),))
 
 
 _KEY = Inverse(left="the key stays in /usr/share/keyrings; without the repository it is not used")

@@ -25,14 +25,11 @@ def _step(size: int, target: Target) -> Step:
     if target.container == "kubernetes":
         return ByHand(f"mount a volume at /dev/shm: emptyDir: {{medium: Memory, sizeLimit: {size}Gi}}")
     if target.container:
-        return ByHand(f"start the container again with: {_runner(target)} run --shm-size={size}g ... (or --ipc=host)")
+        runner = target.container if target.container in {"docker", "podman"} else "docker"
+        return ByHand(f"start the container again with: {runner} run --shm-size={size}g ... (or --ipc=host)")
     argv = ("mount", "-o", f"remount,size={size}G", "/dev/shm")  # noqa: S108 - that very mount
     back = Inverse(left="the next boot restores its size")
     return Command(argv, "until the next boot; permanent in /etc/fstab", needs_root=True, inverse=back)
-
-
-def _runner(target: Target) -> str:
-    return target.container if target.container in {"docker", "podman"} else "docker"
 
 
 METHOD = Method(EnlargeSharedMemory, "shared memory", plan, on_linux)

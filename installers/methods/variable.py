@@ -32,7 +32,10 @@ def serves(need: _Any, target: Target) -> bool:
 def plan(need: _Any, target: Target, matrix: Matrix) -> Plan:
     """One step for each variable."""
     if isinstance(need, PutOnPath):
-        return _entering(need.directories)
+        # Directories of DLLs into the user's Path: the last step's comes first.
+        steps = tuple(AddToPath(one.replace("/", "\\"), "Windows searches it for DLLs") for one in need.directories)
+        effects = tuple(EntryAdded("PATH", one) for one in need.directories)
+        return Plan(f"add {' and '.join(one.directory for one in steps)} to Path", steps, effects)
     if isinstance(need, DropFromPath):
         return _dropping(need, target)
     place = f" (set in {need.set_in})" if need.set_in else ""
@@ -63,13 +66,6 @@ def _is_of_the_system(directory: str, os_family: str) -> bool:
     if os_family == "windows":
         return re.fullmatch(r"(%systemroot%|%windir%|c:/windows)(/system32|/syswow64)?", place) is not None
     return place in {"/bin", "/sbin", "/usr/bin", "/usr/sbin"}
-
-
-def _entering(directories: tuple[str, ...]) -> Plan:
-    """Directories of DLLs into the user's Path: the last step's comes first."""
-    steps = tuple(AddToPath(one.replace("/", "\\"), "Windows searches it for DLLs") for one in directories)
-    effects = tuple(EntryAdded("PATH", one) for one in directories)
-    return Plan(f"add {' and '.join(one.directory for one in steps)} to Path", steps, effects)
 
 
 def _shortly(value: str) -> str:

@@ -47,7 +47,7 @@ def _is_another_release(one: Spec, target: Target) -> bool:
 
 def _summary(removed: tuple[str, ...], wanted: tuple[str, ...], again: bool) -> str:
     first = f"remove {', '.join(removed)}" if removed else ""
-    second = f"{'reinstall' if again or removed else 'install'} {', '.join(wanted)}" if wanted else ""
+    second = f"{'reinstall' if again else 'install'} {', '.join(wanted)}" if wanted else ""
     return ", then ".join(filter(None, (first, second)))
 
 

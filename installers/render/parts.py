@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from compat.base.paths import text_beside
 from installers.plan import Plan, Target
 from installers.render.comments import comment
 from installers.step import Shell, Step, StepType, kind_of
@@ -49,3 +50,8 @@ def numbered(steps: tuple[Step, ...]) -> Iterator[tuple[int, Step]]:
         told = kind_of(step).title(step) != "" and not kind_of(step).is_note
         number += told
         yield (number if told else 0), step
+
+
+def function_text(file: str) -> str:
+    """Return what a file of `functions/` adds to a script."""
+    return text_beside(__file__, f"functions/{file}")

@@ -11,22 +11,10 @@ from hashlib import sha256
 
 from installers.plan import Plan, Target
 from installers.render.bash import quote
-from installers.render.bash_functions import STOP
 from installers.render.comments import comment
-from installers.render.parts import beginning, first_lines, step_lines
+from installers.render.parts import beginning, first_lines, function_text, step_lines
 from installers.step import Shell, Step, StepType, kind_of
 
-_HEAD = """\
-# Stops at the first error; you can run it again. Downloads are unpacked in a separate directory
-# (GPUDOCTOR_STAGING sets another one). Replaced files are kept there, in "replaced".
-# Exit status: 0 done, 1 a step failed, 4 reboot needed, then run it again.
-# shellcheck disable=SC2016 # printed text is for a person to type, not to expand
-set -euo pipefail
-umask 022
-"""
-_SAY = """\
-say() { printf '%s\\n' "$*"; }
-"""
 _SUDO = (
     '[ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null || stop '
     '"some of these steps need root, and sudo is not installed: run this script as root"'
@@ -42,11 +30,11 @@ def script(plan: Plan, target: Target) -> str:
     steps = step_lines(plan, target, _shell, lambda title: f"say {quote(title)}")
     last = dict.fromkeys(line for _, shell in shells for line in shell.last)
     functions = dict.fromkeys(
-        [_SAY, *([STOP] if root else []), *(one for step, shell in shells for one in shell.functions(step))]
+        ["say.sh", *(["stop.sh"] if root else []), *(one for step, shell in shells for one in shell.functions(step))]
     )
     body = "\n".join([*dict.fromkeys([*first, *root]), *steps, "", "say 'Done.'", *last]) + "\n"
     head = "\n".join(("#!/usr/bin/env bash", *comment(f"{plan.summary}: written by gpudoctor. Read it, then run it.")))
-    return f"{head}\n{_HEAD}\n{_staging(plan)}{chr(10).join(functions)}\n{body}"
+    return f"{head}\n{function_text('head.sh')}\n{_staging(plan)}{chr(10).join(map(function_text, functions))}\n{body}"
 
 
 def _shell(kind: StepType) -> Shell:

@@ -11,19 +11,9 @@ from hashlib import sha256
 from installers.plan import Plan, Target
 from installers.render import for_administrators
 from installers.render.comments import comment
-from installers.render.parts import beginning, first_lines, step_lines
+from installers.render.parts import beginning, first_lines, function_text, step_lines
 from installers.render.powershell import literal
 from installers.step import Shell, StepType, kind_of
-
-_HEAD = """\
-# If Windows refuses scripts: powershell -NoProfile -ExecutionPolicy Bypass -File THIS-FILE.ps1
-# Stops at the first error; you can run it again. Downloads are unpacked in a separate directory
-# ($env:GPUDOCTOR_STAGING sets another one). Replaced files are kept there, in "replaced".
-Set-StrictMode -Version 2.0
-$ErrorActionPreference = 'Stop'
-$ProgressPreference = 'SilentlyContinue'
-[Net.ServicePointManager]::SecurityProtocol = [Net.SecurityProtocolType]::Tls12
-"""
 
 
 def script(plan: Plan, target: Target) -> str:
@@ -36,7 +26,8 @@ def script(plan: Plan, target: Target) -> str:
     body = "\n".join([*first, *steps, "", "Write-Output 'Done.'", *last])
     head = "\n".join(comment(f"{plan.summary}: written by gpudoctor. Read it, then run it."))
     head += "\n# Run it in a PowerShell started as administrator." if for_administrators(plan, target) else ""
-    return f"{head}\n{_HEAD}{_staging(plan)}{''.join(f'{chr(10)}{one}' for one in functions)}\n{body}\n"
+    texts = "".join(f"\n{function_text(one)}" for one in functions)
+    return f"{head}\n{function_text('head.ps1')}{_staging(plan)}{texts}\n{body}\n"
 
 
 def _shell(kind: StepType) -> Shell:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from compat.base.record import NamedTuple
 from installers.render.bash import joined, package_word, quote, script_word, sudo
-from installers.render.bash_functions import AS_ROOT, AS_USER
 from installers.render.comments import comment
 from installers.render.powershell import called, literal, said, staged_path
 from installers.step import COMMANDS, Lines, Shell, StepType
@@ -107,7 +106,7 @@ def _bash_script(step: Command, target: Target) -> Lines:
 def _bash_functions(step: Command) -> Lines:
     if step.place or (step.staged and not step.needs_root):
         return ()
-    return (AS_ROOT if step.needs_root else AS_USER,)
+    return ("as_root.sh" if step.needs_root else "as_user.sh",)
 
 
 def _because(step: Command) -> Lines:

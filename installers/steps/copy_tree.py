@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
 from installers.errors import InstallError
-from installers.render import bash_functions
 from installers.render.bash import quote, quoted_glob, script_word, sudo
 from installers.render.powershell import literal, staged_path
 from installers.step import FILES, Lines, Shell, StepType
@@ -163,67 +162,11 @@ def _bash_first(step: CopyTree, _: Target) -> Lines:
 
 
 def _bash_functions(step: CopyTree) -> Lines:
-    everything = (_BASH_ALL,) if any(one.endswith("**") for one in step.patterns) else ()
-    fits = (_BASH_IS_FOR,) if step.cuda_major else ()
-    return (bash_functions.STOP, _BASH_WRITABLE, *fits, _BASH_COPY, *everything)
+    everything = ("copy_all.sh",) if any(one.endswith("**") for one in step.patterns) else ()
+    fits = ("is_for.sh",) if step.cuda_major else ()
+    return ("stop.sh", "writable.sh", *fits, "copy.sh", *everything)
 
 
-_BASH_WRITABLE = """\
-writable() { # DIRECTORY: it, or the directory that it will be made in
-  local place=$1
-  [ -d "$place" ] || place=$(dirname -- "$place")
-  [ -d "$place" ] || stop "$place does not exist: install the CUDA toolkit first"
-  [ -w "$place" ] || stop "$place is not writable for $(id -un): run this script as root"
-}
-"""
-_BASH_IS_FOR = """\
-is_for() { # CUDA, DIRECTORY of its headers: not that of another major
-  local found
-  [ -r "$2/cuda.h" ] || return 0
-  found=$(sed -n 's/^#define CUDA_VERSION \\([0-9]*\\)[0-9][0-9][0-9].*/\\1/p' "$2/cuda.h")
-  [ -z "$found" ] || [ "$found" = "$1" ] || stop "$2 has the headers of CUDA $found, but the archive is for CUDA $1"
-}
-"""
-_BASH_COPY = """\
-replaced=$staging/replaced/$(date -u +%Y%m%dT%H%M%SZ)
-
-is_same() { # FILE FILE: two links with one text, or two files with one content
-  if [ -L "$1" ] || [ -L "$2" ]; then
-    [ -L "$1" ] && [ -L "$2" ] && [ "$(readlink -- "$1")" = "$(readlink -- "$2")" ]
-  else
-    [ -f "$2" ] && cmp -s -- "$1" "$2"
-  fi
-}
-
-copy() { # DIRECTORY FILE...: symlinks stay symlinks; replaced files are kept
-  local into=$1 file to
-  shift
-  mkdir -p -- "$into"
-  for file in "$@"; do
-    to=$into/${file##*/}
-    [ -e "$file" ] || [ -L "$file" ] || stop "the archive has no $file"
-    if is_same "$file" "$to"; then continue; fi
-    if [ -d "$to" ] && [ ! -L "$to" ]; then stop "$to is a directory"; fi
-    if [ -e "$to" ] || [ -L "$to" ]; then
-      mkdir -p -- "$replaced$into"
-      cp -P -p -- "$to" "$replaced$into/"
-    fi
-    rm -f -- "$to.gpudoctor-new"
-    cp -P --preserve=mode,timestamps -- "$file" "$to.gpudoctor-new"
-    mv -f -T -- "$to.gpudoctor-new" "$to"
-  done
-}
-"""
-_BASH_ALL = """\
-copy_all() { # DIRECTORY SOURCE: everything below it
-  local folder file
-  while IFS= read -r -d '' folder; do
-    while IFS= read -r -d '' file; do
-      copy "$1${folder#"$2"}" "$file"
-    done < <(find "$folder" -mindepth 1 -maxdepth 1 ! -type d -print0)
-  done < <(find "$2" -type d -print0)
-}
-"""
 _BASH_LAST = ('if [ -d "$replaced" ]; then say "Replaced files are in $replaced"; fi',)
 
 
@@ -328,57 +271,11 @@ def _powershell_first(step: CopyTree, _: Target) -> Lines:
     return (*make, f"Test-Writable {literal(step.into)}", *fits)
 
 
-_POWERSHELL_COPY = """\
-function Test-Writable([string] $Directory) {
-    $place = $Directory
-    if (-not (Test-Path -LiteralPath $place)) { $place = Split-Path -Parent $place }
-    if (-not (Test-Path -LiteralPath $place)) { throw "$place does not exist: install the CUDA toolkit first" }
-    $probe = Join-Path $place ('gpudoctor-' + [Guid]::NewGuid())
-    try { New-Item -ItemType File -Path $probe | Out-Null }
-    catch { throw "$place is not writable: run this script in a PowerShell started as administrator" }
-    Remove-Item -LiteralPath $probe
-}
-
-function Test-Cuda([string] $Major, [string] $Headers) {
-    $header = Join-Path $Headers 'cuda.h'
-    if (-not (Test-Path -LiteralPath $header)) { return }
-    $found = Select-String -LiteralPath $header -Pattern '^#define CUDA_VERSION (\\d+)\\d{3}' | Select-Object -First 1
-    if ($found -and $found.Matches[0].Groups[1].Value -ne $Major) {
-        throw "$Headers has the headers of another CUDA, but the archive is for CUDA $Major"
-    }
-}
-
-function Copy-Into([string] $Source, [string] $Pattern, [string] $Directory) {
-    $found = @(Get-ChildItem -LiteralPath $Source -Filter $Pattern -File)
-    if (-not $found) { throw "the archive has no $Pattern in $Source" }
-    New-Item -ItemType Directory -Force -Path $Directory | Out-Null
-    foreach ($file in $found) {
-        $to = Join-Path $Directory $file.Name
-        if (Test-Path -LiteralPath $to) {
-            $there = (Get-FileHash -Algorithm SHA256 -LiteralPath $to).Hash
-            if ($there -eq (Get-FileHash -Algorithm SHA256 -LiteralPath $file.FullName).Hash) { continue }
-            $kept = Join-Path $replaced ($Directory -replace ':', '')
-            New-Item -ItemType Directory -Force -Path $kept | Out-Null
-            Copy-Item -LiteralPath $to -Destination $kept
-        }
-        Copy-Item -Force -LiteralPath $file.FullName -Destination "$to.gpudoctor-new"
-        Move-Item -Force -LiteralPath "$to.gpudoctor-new" -Destination $to
-    }
-}
-
-function Copy-All([string] $Source, [string] $Directory) {
-    if (@(Get-ChildItem -LiteralPath $Source -File)) { Copy-Into $Source '*' $Directory }
-    foreach ($folder in @(Get-ChildItem -LiteralPath $Source -Directory)) {
-        Copy-All $folder.FullName (Join-Path $Directory $folder.Name)
-    }
-}
-"""
-
 KIND = StepType(
     CopyTree,
     title=_title,
     bash=Shell(typed=_bash, scripted=_bash_script, first=_bash_first, functions=_bash_functions, last=_BASH_LAST),
-    powershell=Shell(_powershell, _powershell_script, _powershell_first, lambda _: (_POWERSHELL_COPY,)),
+    powershell=Shell(_powershell, _powershell_script, _powershell_first, lambda _: ("copy.ps1",)),
     apply=_apply,
     refuse=_refuse,
     writes=lambda step: (step.into,),

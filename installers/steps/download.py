@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
-from installers.render import bash_functions, powershell_functions
 from installers.render.bash import protocol, quote, script_word, verified
 from installers.render.powershell import literal, staged_path
 from installers.render.powershell import verified as powershell_verified
@@ -79,103 +78,7 @@ def _powershell_script(step: Download, _: Target) -> Lines:
     return (f"Get-Archive {literal(step.url)} {staged_path(step.to)} @({', '.join(map(literal, step.sha256))})",)
 
 
-_BASH_FETCH = """\
-fetch() { # URL FILE SHA256...: resumes an interrupted download; a part of another file is deleted once
-  local url=$1 file=$2 part=$2.part there=
-  shift 2
-  if [ -f "$file" ] && is_one_of "$file" "$@"; then
-    say "  it already exists"
-    return
-  fi
-  if [ -s "$part" ]; then there=$(stat --format %s -- "$part"); fi
-  if [ -z "$there" ] || ! is_one_of "$part" "$@"; then
-    if [ -n "$there" ]; then say "  resuming after $there bytes"; fi
-    receive "$url" "$part"
-    if [ -n "$there" ] && ! is_one_of "$part" "$@"; then
-      say "  what was there is not the beginning of this file: from the start"
-      rm -f -- "$part"
-      receive "$url" "$part"
-    fi
-  fi
-  verify "$part" "$@"
-  mv -f -- "$part" "$file"
-}
-"""
-_POWERSHELL_FETCH = """\
-function Get-Status($Failure) {
-    # The status that a server answered with; 0 where there was no answer.
-    while ($Failure) {
-        if (($Failure -is [Net.WebException]) -and $Failure.Response) { return [int] $Failure.Response.StatusCode }
-        $Failure = $Failure.InnerException
-    }
-    return 0
-}
-
-function Add-Rest([string] $Url, [string] $File) {
-    # Appends the bytes that are still missing. Invoke-WebRequest of 5.1 cannot go on with a file.
-    $there = [long] 0
-    if (Test-Path -LiteralPath $File) { $there = [long] (Get-Item -LiteralPath $File).Length }
-    $request = [Net.WebRequest]::Create($Url)
-    $request.Timeout = 60000
-    $request.ReadWriteTimeout = 60000
-    if ($there -gt 0) { $request.AddRange($there) }
-    $response = $request.GetResponse()
-    try {
-        # What a server sends with another status than 206 is the file from its start.
-        $mode = [IO.FileMode]::Create
-        if ([int] $response.StatusCode -eq 206) { $mode = [IO.FileMode]::Append }
-        $out = New-Object IO.FileStream ($File, $mode)
-        try {
-            $begun = $out.Position
-            $response.GetResponseStream().CopyTo($out)
-            $arrived = $out.Position - $begun
-        }
-        finally { $out.Close() }
-        if ($response.ContentLength -gt $arrived) { throw "$Url broke off" }
-    }
-    finally { $response.Close() }
-}
-
-function Receive-File([string] $Url, [string] $File) {
-    for ($try = 1; ; $try++) {
-        try {
-            Add-Rest $Url $File
-            return
-        }
-        catch {
-            $status = Get-Status $_.Exception
-            # 416: nothing goes on from here, so from the start; other answers of that kind stay as they are.
-            if ($status -eq 416) { Remove-Item -Force -LiteralPath $File }
-            elseif (($status -ge 400) -and ($status -lt 500)) { throw }
-            if ($try -ge 4) { throw }
-            Start-Sleep -Seconds $try
-        }
-    }
-}
-
-function Get-Archive([string] $Url, [string] $File, [string[]] $Sha256) {
-    if ((Test-Path -LiteralPath $File) -and (Test-Digest $File $Sha256)) {
-        Write-Output '  it already exists'
-        return
-    }
-    $part = "$File.part"
-    $resumed = Test-Path -LiteralPath $part
-    if (-not $resumed) { Receive-File $Url $part }
-    elseif (-not (Test-Digest $part $Sha256)) {
-        Write-Output '  going on with what an earlier run fetched'
-        Receive-File $Url $part
-        if (-not (Test-Digest $part $Sha256)) {
-            Write-Output '  that is not the beginning of this file: from the start'
-            Remove-Item -Force -LiteralPath $part
-            Receive-File $Url $part
-        }
-    }
-    Confirm-Digest $part $Sha256
-    Move-Item -Force -LiteralPath $part -Destination $File
-}
-"""
-
-_BASH_FUNCTIONS = (bash_functions.STOP, bash_functions.VERIFY, bash_functions.RECEIVE, _BASH_FETCH)
+_BASH_FUNCTIONS = ("stop.sh", "verify.sh", "receive.sh", "fetch.sh")
 
 KIND = StepType(
     Download,
@@ -188,7 +91,7 @@ KIND = StepType(
     powershell=Shell(
         _powershell,
         _powershell_script,
-        functions=lambda _: (powershell_functions.VERIFY, _POWERSHELL_FETCH),
+        functions=lambda _: ("verify.ps1", "fetch.ps1"),
     ),
     apply=_apply,
     refuse=_refuse,

@@ -64,28 +64,6 @@ def _bash_script(step: Extract, _: Target) -> Lines:
     return (unpack, *(f"rename {before} {after}" for before, after in pairs))
 
 
-_BASH_UNPACK = """\
-unpack() { # ARCHIVE DIRECTORY
-  mkdir -p -- "$2"
-  case $1 in
-    *.zip) python3 -m zipfile -e "$1" "$2" ;;
-    *) tar --extract --no-same-owner --file "$1" --directory "$2" ;;
-  esac
-}
-"""
-_BASH_RENAME = """\
-rename() { # FILE FILE: renames the first to the second; a folder is merged into an existing one
-  if [ ! -e "$1" ]; then return; fi
-  mkdir -p -- "$(dirname -- "$2")"
-  if [ -d "$1" ] && [ -d "$2" ]; then
-    cp -a -- "$1/." "$2/"
-    rm -r -- "$1"
-  else
-    mv -f -T -- "$1" "$2"
-  fi
-}
-"""
-
 # --- PowerShell -----------------------------------------------------------------------------------------------------
 
 
@@ -111,30 +89,14 @@ def _powershell_script(step: Extract, _: Target) -> Lines:
     return (expand, *(f"Move-Renamed {before} {after}" for before, after in pairs))
 
 
-_POWERSHELL_UNPACK = """\
-function Expand-Into([string] $File, [string] $Directory) {
-    New-Item -ItemType Directory -Force -Path $Directory | Out-Null
-    if ($File -like '*.zip') { Expand-Archive -Force -LiteralPath $File -DestinationPath $Directory; return }
-    tar -xf $File -C $Directory
-    if ($LASTEXITCODE -ne 0) { throw "$File could not be unpacked" }
-}
-"""
-_POWERSHELL_RENAME = """\
-function Move-Renamed([string] $From, [string] $To) {
-    if (-not (Test-Path -LiteralPath $From)) { return }
-    New-Item -ItemType Directory -Force -Path (Split-Path -Parent $To) | Out-Null
-    Move-Item -Force -LiteralPath $From -Destination $To
-}
-"""
-
 KIND = StepType(
     Extract,
     title=lambda step: f"unpack {step.archive}",
-    bash=Shell(_bash, _bash_script, functions=lambda step: (_BASH_UNPACK, *((_BASH_RENAME,) if step.renames else ()))),
+    bash=Shell(_bash, _bash_script, functions=lambda step: ("unpack.sh", *(("rename.sh",) if step.renames else ()))),
     powershell=Shell(
         _powershell,
         _powershell_script,
-        functions=lambda step: (_POWERSHELL_UNPACK, *((_POWERSHELL_RENAME,) if step.renames else ())),
+        functions=lambda step: ("expand.ps1", *(("rename.ps1",) if step.renames else ())),
     ),
     apply=_apply,
     staged=True,

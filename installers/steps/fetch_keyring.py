@@ -14,7 +14,6 @@ from compat.base.process import Launch, run_process
 from compat.base.record import NamedTuple
 from installers.command import environment_of, refuse_command
 from installers.errors import InstallError
-from installers.render import bash_functions
 from installers.render.bash import protocol, quote, script_word
 from installers.step import Lines, Shell, StepType, nothing
 from installers.steps.command import Command
@@ -52,14 +51,10 @@ def _apply(step: FetchKeyring, run: Run) -> None:
     to = os.path.join(run.staged(""), step.to)
     download = Download(url=step.url, to=step.to, sha256=(), size_bytes=None, digest_from="", why=step.why)
     fetch_unknown(download, to, run.report, run.limits._replace(cap_bytes=_LARGEST_BYTES))
-    found = _fingerprints(_keyring_in(to, step.keyring))
+    tar = _output(("dpkg-deb", "--fsys-tarfile", to))
+    found = _fingerprints(_output(("tar", "-xO", step.keyring), tar))
     if not found or not set(found) <= set(step.fingerprints):
         raise WrongKey(f"{step.url} contains the signing key {', '.join(found) or '(none)'}, which is not NVIDIA's")
-
-
-def _keyring_in(package: str, inside: str) -> bytes:
-    tar = _output(("dpkg-deb", "--fsys-tarfile", package))
-    return _output(("tar", "-xO", inside), tar)
 
 
 def _fingerprints(keyring: bytes) -> tuple[str, ...]:
@@ -109,7 +104,7 @@ def _bash_script(step: FetchKeyring, _: Target) -> Lines:
 KIND = StepType(
     FetchKeyring,
     title=lambda step: f"download {step.to}",
-    bash=Shell(_bash, _bash_script, functions=lambda _: (bash_functions.STOP, bash_functions.RECEIVE)),
+    bash=Shell(_bash, _bash_script, functions=lambda _: ("stop.sh", "receive.sh")),
     powershell=Shell(nothing),  # Windows has no such packages
     apply=_apply,
     staged=True,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
 from installers.render.bash import joined, quote
-from installers.render.bash_functions import AS_USER
 from installers.render.powershell import called, literal, said
 from installers.step import Lines, Shell, StepType
 
@@ -56,7 +55,7 @@ KIND = StepType(
     Prove,
     title=lambda step: step.why,
     reason=lambda _: "",
-    bash=Shell(_bash, _bash_script, functions=lambda step: () if step.argv[0] == _OURS else (AS_USER,)),
+    bash=Shell(_bash, _bash_script, functions=lambda step: () if step.argv[0] == _OURS else ("as_user.sh",)),
     powershell=Shell(_powershell, _powershell_script),
     configures=True,
 )

@@ -59,31 +59,11 @@ def _nothing(step: Unless, run: Run) -> None:
     """What is there was seen before the plan was made."""
 
 
-_BASH_DRIVER = """\
-driver_runs() { # RELEASE: or a newer one
-  local found PATH=$PATH:/usr/lib/wsl/lib
-  found=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null) || return 1
-  found=${found%%$'\\n'*}
-  case $found in [0-9]*) ;; *) return 1 ;; esac
-  [ "$(printf '%s\\n' "$1" "$found" | sort -V | head -n 1)" = "$1" ]
-}
-"""
-_POWERSHELL_DRIVER = """\
-function Test-Driver([string] $Oldest) {
-    $there = Get-Command -ErrorAction SilentlyContinue nvidia-smi
-    if (-not $there) { return $false }
-    $found = @(& nvidia-smi '--query-gpu=driver_version' '--format=csv,noheader')
-    if (($LASTEXITCODE -ne 0) -or ($found.Count -eq 0)) { return $false }
-    if ($found[0] -notmatch '^[0-9]+[.]') { return $false }
-    return ([version] $found[0]) -ge ([version] $Oldest)
-}
-"""
-
 KIND = StepType(
     Unless,
     title=_title,
-    bash=Shell(_typed, _bash_script, functions=lambda step: (_BASH_DRIVER,) if step.driver else ()),
-    powershell=Shell(_typed, _powershell_script, functions=lambda step: (_POWERSHELL_DRIVER,) if step.driver else ()),
+    bash=Shell(_typed, _bash_script, functions=lambda step: ("driver_runs.sh",) if step.driver else ()),
+    powershell=Shell(_typed, _powershell_script, functions=lambda step: ("test_driver.ps1",) if step.driver else ()),
     apply=_nothing,
     is_note=True,
     configures=True,

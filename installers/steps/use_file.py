@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
-from installers.render import bash_functions, powershell_functions
 from installers.render.bash import quote, quoted_path, script_word, verified
 from installers.render.powershell import literal, staged_path
 from installers.render.powershell import verified as powershell_verified
@@ -61,8 +60,8 @@ def _bash_script(step: UseFile, _: Target) -> Lines:
 
 
 def _bash_functions(step: UseFile) -> Lines:
-    found = (bash_functions.LOCATE,) if _is_bare(step) else ()
-    return (bash_functions.STOP, bash_functions.VERIFY, *found)
+    found = ("locate.sh",) if _is_bare(step) else ()
+    return ("stop.sh", "verify.sh", *found)
 
 
 def _powershell(step: UseFile, _: Target) -> Lines:
@@ -84,9 +83,7 @@ KIND = StepType(
     UseFile,
     title=_title,
     bash=Shell(_bash, _bash_script, functions=_bash_functions),
-    powershell=Shell(
-        _powershell, _powershell_script, functions=lambda _: (powershell_functions.VERIFY, powershell_functions.FIND)
-    ),
+    powershell=Shell(_powershell, _powershell_script, functions=lambda _: ("verify.ps1", "find.ps1")),
     apply=_apply,
     size_bytes=_size_bytes,
     staged=True,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.base.record import NamedTuple
-from installers.render import bash_functions
 from installers.render.bash import joined, literal_word, quote, quoted_path, sudo
 from installers.render.powershell import literal, quoted
 from installers.step import FILES, Lines, Shell, StepType
@@ -49,24 +48,11 @@ def _powershell_script(step: WriteFile, _: Target) -> Lines:
     return (f"Write-Text {literal(step.path)} @({', '.join(map(literal, step.lines))})",)
 
 
-_POWERSHELL_WRITE = """\
-function Write-Text([string] $File, [string[]] $Lines) {
-    # UTF-8 without a BOM, which Set-Content of 5.1 cannot write; the old file is kept beside it.
-    $text = ($Lines -join "`n") + "`n"
-    if (Test-Path -LiteralPath $File) {
-        if ([IO.File]::ReadAllText($File) -ceq $text) { return }
-        Copy-Item -LiteralPath $File -Destination ($File + (Get-Date -Format '.yyyyMMddTHHmmss') + '.before')
-    }
-    New-Item -ItemType Directory -Force -Path (Split-Path -Parent $File) | Out-Null
-    [IO.File]::WriteAllText($File, $text)
-}
-"""
-
 KIND = StepType(
     WriteFile,
     title=lambda step: f"write {step.path}",
-    bash=Shell(_bash, _bash_script, functions=lambda _: (bash_functions.WRITE,)),
-    powershell=Shell(_powershell, _powershell_script, functions=lambda _: (_POWERSHELL_WRITE,)),
+    bash=Shell(_bash, _bash_script, functions=lambda _: ("write.sh",)),
+    powershell=Shell(_powershell, _powershell_script, functions=lambda _: ("write.ps1",)),
     apply=_apply,
     writes=lambda step: (directory_of(step.path),),
     taken_back=lambda _: FILES,

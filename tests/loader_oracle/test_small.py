@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,13 +30,14 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def cudnn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cudnn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Two real releases: 9.10.2 for CUDA 12 and 9.13.0 for CUDA 13, and NCCL; about 2 GB."""
     root = tmp_path_factory.mktemp("cudnn")
     for name in ("nvidia-cudnn-cu12==9.10.2.21", "nvidia-cudnn-cu13==9.13.0.50", "nvidia-nccl-cu12==2.27.5"):
         unpack(fetch(name), root / name.partition("=")[0], ["nvidia/cudnn/lib", "nvidia/nccl/lib"])
     unpack(fetch("cupy-cuda12x==13.6.0"), root / "cupy", ["cupy_backends/cuda/libs/nccl"])
-    return root
+    yield root
+    shutil.rmtree(root)
 
 
 def opened(program: str, library: Path, environ: dict[str, str]) -> Simulated:

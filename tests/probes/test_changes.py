@@ -93,6 +93,15 @@ def test_apt_and_dpkg_tell_one_change_once(tmp_path: Path) -> None:
     ]
 
 
+def test_logs_last_written_before_a_time_stay_closed(tmp_path: Path) -> None:
+    first, second = APT.strip().split("\n\n")
+    host = offline(tmp_path, {"var/log/apt/history.log": second, "var/log/apt/history.log.1": first})
+    [older] = tmp_path.rglob("history.log.1")
+    os.utime(older, (1_000, 1_000))
+    opened = [one.source.file for one in records(host, (), 2_000).changes]
+    assert ({*opened}, len(opened) < len(records(host, ()).changes)) == ({"/var/log/apt/history.log"}, True)
+
+
 def test_rotated_logs_are_read_oldest_first(tmp_path: Path) -> None:
     """Also one that was cut in the middle, by what it still holds."""
     first, second = APT.strip().split("\n\n")

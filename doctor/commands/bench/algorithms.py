@@ -55,7 +55,8 @@ class Trial(NamedTuple):
     def _one(self, algorithm: str, backend: Backend, limit_bytes: int, runs: int) -> Measured:
         needed = 0
         try:
-            needed = self._needed_bytes(algorithm)
+            plan = self.plans.get(algorithm)
+            needed = plan.workspace_bytes if plan else self.convolution.workspace_bytes(self.direction, algorithm)
             if needed > limit_bytes:
                 return Measured(algorithm=algorithm, status="too-big", ms=0.0, workspace_bytes=needed, detail="")
             _, *taken = backend.seconds(lambda: self.run(algorithm, needed), 1 + runs)
@@ -73,10 +74,6 @@ class Trial(NamedTuple):
                 workspace_bytes=needed,
                 detail=str(error) if is_of_cudnn else f"out of memory: {error}",
             )
-
-    def _needed_bytes(self, algorithm: str) -> int:
-        plan = self.plans.get(algorithm)
-        return plan.workspace_bytes if plan else self.convolution.workspace_bytes(self.direction, algorithm)
 
 
 def is_out_of_memory(error: Exception) -> bool:

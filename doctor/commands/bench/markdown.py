@@ -45,7 +45,9 @@ def render(report: Report, chart: str) -> str:
     blocks += _choices(report)
     blocks += _list("To be known", (*throttling(report.bench), *notes_of(report.bench)))
     blocks += _list("Not measured", lack_lines(report.bench.lacks))
-    blocks += ["## The networks", _networks(report)]
+    head = ("network", "what it is", "weights", "source", "note")
+    rows = [(one.name, one.title, f"{one.parameters:,}", one.source, one.note) for one in report.subjects]
+    blocks += ["## The networks", table([head, *rows])]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -193,12 +195,6 @@ def _status(choice: Choice) -> str:
 
 def _mib(size_bytes: int) -> str:
     return f"{size_bytes / _MIB:,.1f} MiB"
-
-
-def _networks(report: Report) -> str:
-    head = ("network", "what it is", "weights", "source", "note")
-    rows = [(one.name, one.title, f"{one.parameters:,}", one.source, one.note) for one in report.subjects]
-    return table([head, *rows])
 
 
 def _list(title: str, lines: Sequence[str]) -> list[str]:

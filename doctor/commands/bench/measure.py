@@ -45,7 +45,8 @@ class _Run:
         self._host = host
         self._threads = order.threads or cores()
         self._busy = busy()
-        self._card = Card(host) if self._uses_gpu() else None
+        uses_gpu = self._order.memory != "host" and any(path != "cpu" for path in self._order.paths)
+        self._card = Card(host) if uses_gpu else None
         self._told: dict[str, str] = {}
         self._timings: list[Timing] = []
         self._choices: list[Choice] = []
@@ -78,9 +79,6 @@ class _Run:
         for one in dict.fromkeys(self._lacks):
             if one.path == TORCH:
                 yield f"{one.network or 'every network'} was not measured with torch: {one.why}"
-
-    def _uses_gpu(self) -> bool:
-        return self._order.memory != "host" and any(path != "cpu" for path in self._order.paths)
 
     def _missing(self, told: Job) -> Lack | None:
         """What is known to be missing, without a child to find out."""
@@ -123,11 +121,12 @@ class _Run:
         if kind == "machine":
             self._told.update(value)
         if kind == "timing":
-            self._timings.append(_timing(value))
+            first, last = value["losses"]
+            self._timings.append(Timing(**{**value, "losses": (first, last), "notes": tuple(value["notes"])}))
         if kind == "samples":
             self._timings.append(_of_samples(told, value))
         if kind == "choice":
-            self._choices.append(_choice(value))
+            self._choices.append(Choice(**{**value, "strategies": tuple(value["strategies"])}))
         if kind == "lack":
             needs, why = value["needs"], value["why"]
             network = "" if needs in _ALIKE else told.network.name
@@ -171,11 +170,6 @@ def _is_alike(lacking: str, path: str) -> bool:
     return lacking == path or not {lacking, path} & {"cpu", TORCH}
 
 
-def _timing(fields: dict[str, Any]) -> Timing:
-    first, last = fields["losses"]
-    return Timing(**{**fields, "losses": (first, last), "notes": tuple(fields["notes"])})
-
-
 def _of_samples(told: Job, said: dict[str, Any]) -> Timing:
     """What torch's program said: it knows nothing of ours."""
     first, last = said["losses"]
@@ -191,10 +185,6 @@ def _of_samples(told: Job, said: dict[str, Any]) -> Timing:
         algorithms={},
         notes=(),
     )
-
-
-def _choice(fields: dict[str, Any]) -> Choice:
-    return Choice(**{**fields, "strategies": tuple(fields["strategies"])})
 
 
 def cores() -> int:

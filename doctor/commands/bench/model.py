@@ -47,7 +47,12 @@ class Model:
         """One step: forwards, backwards, new weights. Images are N,C,H,W of the weights' type."""
         self.forward(images, labels)
         self.backward()
-        self._optimiser.apply(self._parameters())
+        found = [
+            (weights, gradient, place == 1)
+            for layer in self._layers.values()
+            for place, (weights, gradient) in enumerate(zip(layer.weights, layer.gradients, strict=True))
+        ]
+        self._optimiser.apply([(number, *one) for number, one in enumerate(found)])
 
     def forward(self, images: Any, labels: Any) -> dict[str, Any]:
         """What every layer gives that is still needed when all is computed: the losses' probabilities."""
@@ -82,12 +87,3 @@ class Model:
     def loss(self) -> float:
         """Of the last step, all heads together; waits for a GPU."""
         return float(sum(float(one.value) for one in self._losses))
-
-    def _parameters(self) -> list[tuple[int, Any, Any, bool]]:
-        """Numbered, with their gradients."""
-        found = [
-            (weights, gradient, place == 1)
-            for layer in self._layers.values()
-            for place, (weights, gradient) in enumerate(zip(layer.weights, layer.gradients, strict=True))
-        ]
-        return [(number, *one) for number, one in enumerate(found)]

@@ -39,7 +39,8 @@ def pictures_for(network: Network, directory: str, batch: int, into: str) -> Pic
     folder = os.path.join(directory, "train")
     if not os.path.isdir(folder):
         raise BadRequest(f"--data {directory}: there is no directory {folder} with a directory a class in it")
-    at_most = min(_BATCHES * batch, max(batch, _BYTES_AT_MOST // _bytes_of(network)))
+    channels, height, width = network.shape
+    at_most = min(_BATCHES * batch, max(batch, _BYTES_AT_MOST // (channels * height * width)))
     order = {"directory": folder, "shape": network.shape, "at_most": at_most, "into": into}
     answer = _ask(order, directory)
     if "missing" in answer:
@@ -47,11 +48,6 @@ def pictures_for(network: Network, directory: str, batch: int, into: str) -> Pic
     skipped = tuple((str(name), str(why)) for name, why in answer["skipped"])
     counts = (answer["found"], answer["read"], answer["bad"])
     return _fit(network, directory, batch, Pictures(into, tuple(answer["classes"]), *counts, skipped))
-
-
-def _bytes_of(network: Network) -> int:
-    channels, height, width = network.shape
-    return channels * height * width
 
 
 def _ask(order: dict[str, Any], directory: str) -> dict[str, Any]:

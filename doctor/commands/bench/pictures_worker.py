@@ -38,7 +38,9 @@ def main() -> None:
 def read(order: dict[str, Any], np: Any, pillow: Any) -> dict[str, Any]:
     """The pictures of all classes in turn, so that a part of them is a fair one."""
     channels, height, width = order["shape"]
-    classes = class_names(order["directory"])
+    directory = order["directory"]
+    # The directories, sorted: their order is that of the labels.
+    classes = sorted(name for name in os.listdir(directory) if os.path.isdir(os.path.join(directory, name)))
     every = [pictures_of(os.path.join(order["directory"], name)) for name in classes]
     images = np.empty((order["at_most"], channels, height, width), np.uint8)
     labels: list[int] = []
@@ -58,11 +60,6 @@ def read(order: dict[str, Any], np: Any, pillow: Any) -> dict[str, Any]:
     np.save(os.path.join(order["into"], "x.npy"), images[: len(labels)])
     np.save(os.path.join(order["into"], "y.npy"), np.array(labels, np.int64))
     return {"classes": classes, "found": sum(map(len, every)), "read": len(labels), "bad": bad, "skipped": skipped}
-
-
-def class_names(directory: str) -> list[str]:
-    """The directories, sorted: their order is that of the labels."""
-    return sorted(name for name in os.listdir(directory) if os.path.isdir(os.path.join(directory, name)))
 
 
 def pictures_of(directory: str) -> list[str]:

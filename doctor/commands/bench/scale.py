@@ -34,17 +34,14 @@ def scale_for(values: list[float], left: float, right: float) -> Scale:
     """The scale on which all these positive values lie; of none, one from 0 to 1."""
     values = [one for one in values if one > 0 and math.isfinite(one)] or [1.0]
     if max(values) / min(values) < _LOGARITHMIC_FROM:
-        return _linear(max(values), left, right)
+        high = max(values)
+        step = next(one for one in _steps_around(high / 6, high) if one * 6 >= high)
+        linear = [step * number for number in range(math.ceil(high / step) + 1)]
+        return Scale(low=0.0, high=linear[-1], left=left, right=right, is_logarithmic=False, ticks=tuple(linear))
     ticks = _steps_around(min(values) / 1.2, max(values))
     decades = math.log10(ticks[-1] / ticks[0])
     shown = ticks if decades <= 2.5 else [one for one in ticks if _is_power_of_ten(one)]
     return Scale(low=ticks[0], high=ticks[-1], left=left, right=right, is_logarithmic=True, ticks=tuple(shown))
-
-
-def _linear(high: float, left: float, right: float) -> Scale:
-    step = next(one for one in _steps_around(high / 6, high) if one * 6 >= high)
-    ticks = [step * number for number in range(math.ceil(high / step) + 1)]
-    return Scale(low=0.0, high=ticks[-1], left=left, right=right, is_logarithmic=False, ticks=tuple(ticks))
 
 
 def _steps_around(low: float, high: float) -> list[float]:

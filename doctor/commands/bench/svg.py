@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat.base.paths import text_beside
 from doctor.commands.bench.canvas import Canvas, room_for, width_of
 from doctor.commands.bench.outcome import TORCH
 from doctor.commands.bench.results_table import (
@@ -25,21 +26,6 @@ _COLUMNS = (("seconds", 684.0), ("× CPU", 742.0), ("article: s", 826.0), ("× C
 _BAR, _GAP, _HEADING, _BELOW = 18.0, 7.0, 26.0, 12.0
 _BODY, _SMALL = 12.5, 11.5  # font sizes
 _STYLES = {"cpu": "cpu", TORCH: "torch", "gpu False": "plain", "gpu True": "pool", "gpu+cudnn": "cudnn"}
-_STYLE_SHEET = """\
-text { font-family: system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; font-size: 12.5px; }
-.ground { fill: #ffffff; } .strong, .head, .body { fill: #1f2328; } .dim { fill: #59636e; font-size: 11.5px; }
-.head { font-size: 18px; font-weight: 600; } .strong { font-weight: 600; }
-.grid { stroke: #d1d9e0; stroke-width: 1; fill: none; } .spread { stroke: #1f2328; stroke-width: 1.5; fill: none; }
-.article { stroke: #1f2328; stroke-width: 1.5; fill: #ffffff; }
-.cpu { fill: #7d8590; } .plain { fill: #d4832f; } .pool { fill: #3c78d8; } .cudnn { fill: #2f9e5b; }
-.torch { fill: #b6566b; }
-@media (prefers-color-scheme: dark) {
-.ground { fill: #0d1117; } .strong, .head, .body { fill: #e6edf3; } .dim { fill: #9198a1; }
-.grid { stroke: #30363d; } .spread { stroke: #e6edf3; } .article { stroke: #e6edf3; fill: #0d1117; }
-.cpu { fill: #8b949e; } .plain { fill: #e0964a; } .pool { fill: #5b93ee; } .cudnn { fill: #3fb371; }
-.torch { fill: #d27a8d; }
-}
-"""
 _TITLE = "Seconds per training epoch"
 
 
@@ -51,7 +37,7 @@ def render(report: Report) -> str:
     y = _head(canvas, report, shown)
     y = _plot(canvas, shown, scale, y) if shown else y
     y = _foot(canvas, report, shown, y)
-    return canvas.document(y, _STYLE_SHEET, _TITLE, _description(report, shown))
+    return canvas.document(y, text_beside(__file__, "svg.css"), _TITLE, _description(report, shown))
 
 
 def _bars(comparison: Comparison) -> list[Line]:

@@ -56,17 +56,13 @@ def _network(page: Page, one: Comparison) -> None:
     is_told = any(timing.gpu_busy_percent is not None for timing in measured)
     page.line(page.paint("dim", "  " + "".ljust(_LABEL) + _cells(_HEADS) + ("busy".rjust(_BUSY) if is_told else "")))
     for line in one.lines:
-        page.line("  " + _row(page, line))
+        # A long label takes the blanks before the first number; how busy the GPU was comes last, where that was told.
+        cells = _cells(_numbers(page, line)).lstrip()
+        share = busy(line.timing, none="").rjust(_BUSY)
+        page.line("  " + (line.label + cells.rjust(_LABEL + sum(_WIDTHS) - len(line.label)) + share).rstrip())
     batches = sorted({(timing.batch, timing.dtype, timing.data) for timing in measured})
     for batch, dtype, data in batches:
         page.paragraph(f"  batch {batch}, {dtype}, {data} data", colour="dim", hang=4)
-
-
-def _row(page: Page, line: Line) -> str:
-    """A long label takes the blanks before the first number; how busy the GPU was comes last, where that was told."""
-    cells = _cells(_numbers(page, line)).lstrip()
-    share = busy(line.timing, none="").rjust(_BUSY)
-    return (line.label + cells.rjust(_LABEL + sum(_WIDTHS) - len(line.label)) + share).rstrip()
 
 
 def _numbers(page: Page, line: Line) -> tuple[str, ...]:

@@ -33,9 +33,9 @@ def changed(asked: ChangedRequest, terminal: TextStyle) -> str:
     chosen = format_for(asked.style, ChangedDocument)
     since_s = moment(asked.since, "--since", time.time())
     subject = CheckSubject(root=asked.root, pythons=asked.pythons)
-    host = host_for(subject)
-    report = report_of(subject, time.perf_counter(), host)
-    history = history_of(host, report, since_s, Matrix.of_user())
+    host, matrix = host_for(subject), Matrix.of_user()
+    report = report_of(subject, time.perf_counter(), host, matrix)
+    history = history_of(host, report, since_s, matrix)
     if asked.redact:
         from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
 

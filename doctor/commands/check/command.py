@@ -34,6 +34,7 @@ class CheckSubject(NamedTuple):
     image: str | None = None  # a container image
     root: str | None = None  # a directory with the files of another machine
     pythons: tuple[str, ...] = ()
+    all_environments: bool = False  # of this machine, not only the one in use
     deep: bool = False
     expect_gpu: bool = False  # a machine without an NVIDIA GPU is an error
     only: tuple[str, ...] = ()
@@ -88,17 +89,18 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
     severity, places = options.severity, options.places  # before anything is looked at
     if options.quiet and options.style and not options.outputs:
         raise BadRequest("-q prints one line of text: omit --format, or add --output FILE")
-    host = host_for(subject)
-    report = report_of(subject, started, host)
+    host, matrix = host_for(subject), Matrix.of_user()
+    wanted = [one for one in places if one.output or not options.quiet]
+    report = report_of(subject, started, host, matrix, with_remedies=bool(wanted))
+    if subject.source is None:  # else it has the time of the check that the file holds
+        report = report._replace(made_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     if options.redact:
         from doctor.output.redact import redact  # late: only runs that ask for it pay for its patterns
 
         report = redact(report, host, report.facts)
     status = exit_status(report, severity)
-    wanted = [one for one in places if one.output or not options.quiet]
-    text = deliver_all(
-        CheckDocument(report, options.verbose, _changes(subject, report, host, options)), wanted, terminal
-    )
+    changes = _changes(subject, report, host, matrix, redacted=options.redact) if wanted else {}
+    text = deliver_all(CheckDocument(report, options.verbose, changes), wanted, terminal)
     if options.quiet:
         from doctor.commands.check.text import verdict_line  # late: the gate reads facts with this module, too
 
@@ -106,7 +108,7 @@ def check(subject: CheckSubject, options: ReportOptions, terminal: TextStyle) ->
     return text, status
 
 
-def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportOptions) -> dict[str, str]:
+def _changes(subject: CheckSubject, report: Report, host: Host, matrix: Matrix, *, redacted: bool) -> dict[str, str]:
     """By the code of a finding of a machine, the newest change that may explain it; a healthy one is not asked."""
     codes = {one.code for one in report.findings if not one.explained_by and one.severity is not Severity.INFO}
     if not codes or {subject.source, subject.dockerfile, subject.lock, subject.image} != {None}:
@@ -114,20 +116,27 @@ def _changes(subject: CheckSubject, report: Report, host: Host, options: ReportO
     from doctor.changes import DAY_S, history_of, latest_for
 
     try:
-        history = history_of(host, report, time.time() - _CHANGED_DAYS * DAY_S, Matrix.of_user())
+        history = history_of(host, report, time.time() - _CHANGED_DAYS * DAY_S, matrix, begins=False)
     except Exception:  # noqa: BLE001 - it is an addition: `gpudoctor changed` says what is wrong with the records
         return {}
-    if options.redact:
+    if redacted:
         from doctor.output.redact import redact
 
         history = redact(history, host, report.facts)
     return {code: latest_for(history, code) for code in codes}
 
 
-def report_of(subject: CheckSubject, started: float, machine: Host | None = None) -> Report:
+def report_of(
+    subject: CheckSubject,
+    started: float,
+    machine: Host | None = None,
+    matrix: Matrix | None = None,
+    *,
+    with_remedies: bool = True,
+) -> Report:
     """Return the report on a subject; `started` is a `time.perf_counter()`. Raises NoSuchName, BadRequest."""
-    machine = machine or host_for(subject)
-    rules, matrix = load_rules(_codes(subject)), Matrix.of_user()
+    machine, matrix = machine or host_for(subject), matrix or Matrix.of_user()
+    rules = load_rules(_codes(subject))
     if subject.source is not None:
         from doctor.commands.explain.from_file import report_of_file  # late: few checks are of a file
 
@@ -142,6 +151,8 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
     expected_by = "--expect-gpu" if subject.expect_gpu else ""
     facts = _assumed(seen.facts._replace(policy=policy, gpu_expected_by=expected_by), subject, matrix)
     seen = seen._replace(facts=facts, revise=_that_was_named(seen.revise, subject.only))
+    if not with_remedies:
+        seen = seen._replace(revise=_that_need_nothing(seen.revise))
     report = diagnose(seen, matrix, rules, started)
     if subject.image is None:
         return report
@@ -151,11 +162,14 @@ def report_of(subject: CheckSubject, started: float, machine: Host | None = None
 
 
 # By the subject's field: the fields that do not go with it, and the message about the first that was given.
-_OF_A_MACHINE = ("pythons", "root", "image", "config", "deep", "frameworks", "expect_gpu")
+_OF_A_MACHINE = ("pythons", "all_environments", "root", "image", "config", "deep", "frameworks", "expect_gpu")
 _OF_A_BUILD = dict.fromkeys(("target", "build_args"), "{} is for --dockerfile: give it, too")
 _OF_A_LOCK = dict.fromkeys(("python_version", "extras", "groups"), "{} is for --lock: give it, too")
 _OF_AN_IMAGE = {**_OF_A_BUILD, **_OF_A_LOCK, "platform": "{} chooses among the images of --image"}
-_OF_THIS_MACHINE = {"expect_gpu": "{} is about this machine: files do not show its GPU; --assume-gpu names one"}
+_OF_THIS_MACHINE = {
+    "expect_gpu": "{} is about this machine: files do not show its GPU; --assume-gpu names one",
+    "all_environments": "{} is about this machine: of an image or root, all are checked anyway",
+}
 _REFUSED = {
     "source": dict.fromkeys(
         (
@@ -221,11 +235,18 @@ def _that_was_named(revise: Revision | None, only: tuple[str, ...]) -> Revision 
     return named
 
 
+def _that_need_nothing(revise: Revision | None) -> Revision:
+    """Return what also leaves out how faults are fixed: to prove that takes longer than to find them."""
+    return lambda answers: tuple(one._replace(needs=()) for one in (revise(answers) if revise else answers))
+
+
 def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observation:
     """Probe a machine, a root or an image; with a plan, remedies are tried on no machine."""
     if not 0 < subject.timeout_s < float("inf"):
         raise BadRequest("--timeout: a number of seconds above 0")
-    request = ProbeRequest(subject.pythons, subject.deep, subject.timeout_s)
+    if subject.pythons and subject.all_environments:
+        raise BadRequest("--python and --all-environments: give one of them")
+    request = ProbeRequest(subject.pythons, subject.all_environments, subject.deep, subject.timeout_s)
     if not subject.frameworks and host.kind == "image":
         from doctor.commands.check.selected import by_selection  # late: few checks are of an image
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from doctor.model.facts import Machine
 from doctor.model.finding import Answer, Finding, Report
 from doctor.output.document import TextStyle
+
+if TYPE_CHECKING:
+    from doctor.output.sections import Layer, Table
 
 
 class CheckDocument:
@@ -46,6 +49,31 @@ class CheckDocument:
         from doctor.output.comment import comment  # late: each format loads its own half
 
         return comment(self)
+
+    def title(self) -> str:
+        """Whose report it is, and its verdict."""
+        from doctor.commands.check import sections  # late, as above
+
+        return sections.title(self.report)
+
+    def about(self) -> tuple[str, ...]:
+        """When and by what it was made; counts."""
+        from doctor import __version__
+        from doctor.commands.check import sections
+
+        return sections.about(self.report, __version__)
+
+    def layers(self) -> tuple[Layer, ...]:
+        """The stack from the card up."""
+        from doctor.commands.check import sections
+
+        return sections.layers(self.report)
+
+    def tables(self) -> tuple[Table, ...]:
+        """Cards, environments, loaded files, what is in order."""
+        from doctor.commands.check import sections
+
+        return sections.tables(self.report)
 
     def plain(self) -> dict[str, Any]:
         """Schema `gpudoctor.report/1`."""

@@ -33,7 +33,10 @@ def report_schema() -> dict[str, Any]:
             "findings": list_of(finding_schema(types)),
             "answers": list_of(an_object({"code": TEXT, "subject": TEXT, "answer": kinds, "why": TEXT})),
             "elapsed_s": {"type": "number"},
-        }
+        },
+        made=an_object(
+            {"at": {"type": "string", "format": "date-time"}, "host": TEXT, "elapsed_s": {"type": "number"}}
+        ),
     )
     return {**HEAD, "title": REPORT_SCHEMA, **report, "$defs": types.definitions()}
 

@@ -147,7 +147,7 @@ def _environments(facts: Facts) -> Iterator[tuple[str, str]]:
 def _chosen(asked_by: str) -> str:
     """Why this environment is the one that was looked at; on a root, all of them are."""
     active = {"VIRTUAL_ENV": "active", "CONDA_PREFIX": "active"}
-    return "" if asked_by == "root" else f"{_DOT}{active.get(asked_by, asked_by)}"
+    return "" if asked_by in {"root", "--all-environments"} else f"{_DOT}{active.get(asked_by, asked_by)}"
 
 
 def _frameworks(environment: Environment) -> Iterator[tuple[str, str]]:

@@ -38,7 +38,8 @@ def render(
         page.row(label, text)
     _open_questions(page, report, is_verbose=is_verbose)
     page.gap()
-    page.paragraph(_totals(report, page, is_verbose=is_verbose), colour="dim")
+    dot = f" {page.symbol('·', '-')} "
+    page.paragraph(dot.join(counts(report, is_verbose=is_verbose)), colour="dim")
     return page.text()
 
 
@@ -100,7 +101,9 @@ def _nothing_to_judge(report: Report) -> str:
     if not environments.value:
         return _NO_PYTHON
     seen = (one.frameworks for one in environments.value)
-    return _NO_FRAMEWORK if all(isinstance(one, Seen) and not one.value for one in seen) else ""
+    if not all(isinstance(one, Seen) and not one.value for one in seen):
+        return ""
+    return _NO_FRAMEWORK + ("s" if len(environments.value) > 1 else "")
 
 
 def show_finding(page: Page, finding: Finding, change: str = "") -> None:
@@ -139,26 +142,25 @@ def _open_questions(page: Page, report: Report, *, is_verbose: bool) -> None:
         page.paragraph(f"    {', '.join(shown)}{more}", colour="dim", hang=4)
 
 
-def _totals(report: Report, page: Page, *, is_verbose: bool) -> str:
+def counts(report: Report, *, is_verbose: bool = True) -> list[str]:
+    """Return how many there are of each, how long it took, and the date of the matrix."""
     severities = [finding.severity for finding in report.findings if not finding.explained_by]
     explained = len(report.findings) - len(severities)
     kinds = [answer.kind for answer in report.answers]
     hidden = sum(one.kind is Status.UNKNOWN and not one.blocks_verdict for one in report.answers)
     how = f" (to list them: {_VERBOSE})" if hidden and not is_verbose else ""
-    dot = f" {page.symbol('·', '-')} "
-    return dot.join(
-        [
-            _plural(severities.count(Severity.ERROR), "error"),
-            _plural(severities.count(Severity.WARNING), "warning"),
-            *([f"{explained} more explained by them"] if explained else []),
-            f"{kinds.count(Status.OK)} fine",
-            f"{kinds.count(Status.NOT_APPLICABLE)} not applicable",
-            f"{kinds.count(Status.UNKNOWN)} unknown{how}",
-            f"{report.elapsed_s:.2f} s",
-            f"matrix of {report.matrix_as_of}",
-        ]
-    )
+    return [
+        plural(severities.count(Severity.ERROR), "error"),
+        plural(severities.count(Severity.WARNING), "warning"),
+        *([f"{explained} more explained by them"] if explained else []),
+        f"{kinds.count(Status.OK)} fine",
+        f"{kinds.count(Status.NOT_APPLICABLE)} not applicable",
+        f"{kinds.count(Status.UNKNOWN)} unknown{how}",
+        f"{report.elapsed_s:.2f} s",
+        f"matrix of {report.matrix_as_of}",
+    ]
 
 
-def _plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
+    """Return "1 error", "2 errors"."""
     return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -337,14 +337,11 @@ def _python(built: Built, matrix: Matrix) -> str:
         return "" if pythons else built.base.python
     if len(pythons) == 1 and (only := next(iter(pythons))):
         return f"3.{only}"
-    own = _default_python("-".join(built.base.distribution), matrix)
-    return own if pythons <= {"", own.partition(".")[2]} else ""
-
-
-def _default_python(system: str, matrix: Matrix) -> str:
+    system = "-".join(built.base.distribution)
     rows: tuple[SystemRow, ...] = matrix.rows("platform", "systems")
     named = next((row.pythons for row in rows if row.id == system and row.pythons), {})
-    return next((python for python, packages in named.items() if packages.startswith(("python3-", "python3 "))), "")
+    own = next((python for python, packages in named.items() if packages.startswith(("python3-", "python3 "))), "")
+    return own if pythons <= {"", own.partition(".")[2]} else ""
 
 
 def _environments(built: Built, facts: Facts, matrix: Matrix) -> tuple[list[Environment], list[DockerfileLine]]:

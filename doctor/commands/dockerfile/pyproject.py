@@ -201,13 +201,10 @@ class _Reader:
             return Asked(line, (*known, "")[:1] if len(known) == len(first) else None)
         if len(indexes) == 1 and not indexes[0][1]:
             return Asked(line, self._tags(indexes[0][0]))
-        return Asked(line, self._tags_by_marker(indexes))
-
-    def _tags_by_marker(self, indexes: list[tuple[str, str]]) -> tuple[str, ...] | None:
-        """Of several indexes only the one for Linux counts in an image: that without the name of another system."""
+        # Of several indexes only the one for Linux counts in an image: that without the name of another system.
         left = [name for name, marker in indexes if not re.search(r"darwin|win32|Windows|Darwin", marker)
                 or re.search(r"!=\s*[\"'](?:darwin|win32|Windows|Darwin)", marker)]  # fmt: skip
-        return self._tags(left[0]) if len(left) == 1 else None
+        return Asked(line, self._tags(left[0]) if len(left) == 1 else None)
 
     def _tags(self, source: str) -> tuple[str, ...] | None:
         """The build that a named index serves."""

@@ -38,18 +38,14 @@ def nodes_of(members: Iterable[Member]) -> dict[str, tuple[Member, ...]]:
     folders = {_folder(one.name) for one in members if _named(one.name) == ""} - {""}
     found: dict[str, list[Member]] = {}
     for one in members:
-        found.setdefault(_node_of(one, pods, folders), []).append(one)
+        inside = [folder for folder in folders if one.name.startswith(f"{folder}/")]
+        by_folder = max(inside, key=len).rpartition("/")[2] if inside else ""
+        found.setdefault(plain_name(_named(one.name) or pods.get(_pod(one.name)) or by_folder) or REST, []).append(one)
     if len(found.keys() - {REST}) < 2:
         return {}
     if len(found) > _MOST_NODES:
         raise BadRequest(f"it contains {len(found)} nodes; gpudoctor reads at most {_MOST_NODES}")
     return {name: tuple(found[name]) for name in sorted(found, key=lambda name: (name == REST, name))}
-
-
-def _node_of(member: Member, pods: dict[str, str], folders: set[str]) -> str:
-    inside = [folder for folder in folders if member.name.startswith(f"{folder}/")]
-    by_folder = max(inside, key=len).rpartition("/")[2] if inside else ""
-    return plain_name(_named(member.name) or pods.get(_pod(member.name)) or by_folder) or REST
 
 
 def plain_name(name: str) -> str:

@@ -46,7 +46,10 @@ def explain(question: Question, terminal: TextStyle) -> tuple[str, int]:
     Raises NoSuchName, BadRequest and NotWritten for what the user got wrong.
     """
     if question.list_codes or question.search:
-        return _put(_listing(question.search), question.output), 0
+        wanted = pages.found(question.search) if question.search else pages.codes()
+        if not wanted:
+            raise BadRequest(f"no page contains {question.search!r}; for all pages: gpudoctor explain --list")
+        return _put(pages.listing(wanted), question.output), 0
     if _is_code(question.subject):
         return _put(pages.text(question.subject), question.output), 0
     chosen = format_for(question.style, ExplainDocument)
@@ -140,10 +143,3 @@ def _read(stream: ByteSource, subject: str) -> Reading:
         raise BadRequest(f"it is an archive: gpudoctor check --from {shlex.quote(subject)} reads its files")
     reading = read(source)
     return reading._replace(problem=f"the file {source.why}" if source.why else "")
-
-
-def _listing(words: str) -> str:
-    wanted = pages.found(words) if words else pages.codes()
-    if not wanted:
-        raise BadRequest(f"no page contains {words!r}; for all pages: gpudoctor explain --list")
-    return pages.listing(wanted)

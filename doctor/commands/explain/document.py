@@ -105,7 +105,9 @@ def _show(page: Page, cause: Cause, *, first: bool) -> None:
     page.paragraph(lead + clean(cause.summary), colour=colour if first else "", hang=2)
     page.line(page.paint("dim", f"  {cause.code} {page.symbol('·', '-')} {round(cause.confidence * 100)} % sure"))
     for one in cause.matched[: 3 if first else 1]:
-        page.paragraph(f"    line {one.line}: {_short(clean(one.text))}", hang=6)
+        text = clean(one.text)
+        short = text if len(text) <= 200 else text[:199] + "…"
+        page.paragraph(f"    line {one.line}: {short}", hang=6)
     if any(not line.startswith("#") for one in cause.remedies for line in one.commands):
         show_remedies(page, cause.remedies, "there")
     elif first and (mends := cause.mends or pages.mends(cause.code)):
@@ -116,10 +118,6 @@ def _show(page: Page, cause: Cause, *, first: bool) -> None:
             page.verbatim("\n".join(_COMMAND.findall(fix)), indent=6)
         if cause.blames_stack and cause.code in rule_codes():
             page.paragraph("  To get the commands, run on that machine: gpudoctor check", hang=4)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def _unknown(page: Page, *, shows_machine: bool) -> None:

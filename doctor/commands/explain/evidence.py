@@ -136,7 +136,8 @@ def _collect(files: Iterator[Packed], members: list[Member], unread: list[Unread
     for number, one in enumerate(files):
         if number >= _MEMBERS or left <= 0:
             return f"contains more than {_MEMBERS:,} files or {_TEXT_BYTES >> 20} MiB of text"
-        if not _is_text(one.name):
+        last = one.name.rpartition("/")[2]
+        if not (last.lower().endswith(_TEXTS) or "." not in last):
             continue
         content, why = one.content, f"is larger than {_MEMBER_BYTES >> 20} MiB" if one.is_larger else one.why
         content, damage = _inside(content)
@@ -156,8 +157,3 @@ def _inside(content: bytes) -> tuple[bytes, str]:
         return inner.take(_MEMBER_BYTES), inner.why
     except BadRequest as error:
         return b"", str(error).removeprefix("it ")
-
-
-def _is_text(name: str) -> bool:
-    last = name.rpartition("/")[2]
-    return last.lower().endswith(_TEXTS) or "." not in last

@@ -84,7 +84,8 @@ def _system(told: Told, matrix: Matrix) -> SystemFacts:
     text, bare = value_or(named, ""), value_or(platform, "")
     either = named if isinstance(named, Seen) else platform
     identity, version = _distribution(text)
-    machine = re.search(_MACHINES, f"{bare} {text} {value_or(_only(told, Field.MACHINE), '')} {_windows_machine(told)}")
+    windows_machine = " ".join(one.value for one in told.of(Field.PYTHON) if "MSC v." in one.value)
+    machine = re.search(_MACHINES, f"{bare} {text} {value_or(_only(told, Field.MACHINE), '')} {windows_machine}")
     kernel = re.match(rf"Linux-(.+?)-(?:{_MACHINES})", bare)
     glibc, secure = _only(told, Field.GLIBC), _only(told, Field.SECURE_BOOT)
     number = re.search(r"(\d{1,6}\.\d{1,6})$", value_or(glibc, ""))
@@ -105,10 +106,6 @@ def _system(told: Told, matrix: Matrix) -> SystemFacts:
 
 
 _OLD_PYTHONS = frozenset({"2.2.5", "2.9", "2.10"})  # before 3.8, platform.libc_ver looked into the interpreter's file
-
-
-def _windows_machine(told: Told) -> str:
-    return " ".join(one.value for one in told.of(Field.PYTHON) if "MSC v." in one.value)
 
 
 def _family(text: str) -> str:

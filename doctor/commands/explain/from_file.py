@@ -41,7 +41,9 @@ def report_of_file(source: str, rules: Rules, matrix: Matrix, started: float) ->
     if nodes := nodes_of(saved.members):
         return _of_nodes(nodes, saved.unread, rules, matrix, place)
     if saved.report:
-        return diagnose(Observation(_of_report(saved.report, source)), matrix, rules, started)
+        report = diagnose(Observation(_of_report(saved.report, source)), matrix, rules, started)
+        made = saved.report.get("made")
+        return report._replace(made_at=str(made.get("at", "")) if isinstance(made, dict) else "")
     if not saved.reading and not saved.text.strip():
         raise BadRequest(f"{place}: the file contains no text")
     shown = _of_text(saved, matrix, f"the machine of {place}")

@@ -49,7 +49,9 @@ def _is_refuted(answer: Answer, facts: Facts) -> bool:
 
 def causes_of_report(report: Report, reading: Reading) -> tuple[Cause, ...]:
     """The findings as causes; where there is none, that what matters fits together."""
-    found = tuple(_cause(one, reading) for one in report.findings if not one.explained_by and _counts(one))
+    found = tuple(
+        _cause(one, reading) for one in report.findings if not one.explained_by and one.severity is not Severity.INFO
+    )
     errors = any(one.severity is Severity.ERROR for one in report.findings)
     fine = {one.code for one in report.answers if one.kind is Status.OK}
     start = report.facts.driver.cuda_start
@@ -58,10 +60,6 @@ def causes_of_report(report: Report, reading: Reading) -> tuple[Cause, ...]:
         return found
     says = "driver, GPU and framework fit together, as far as the text shows"
     return (*found, _plain(HEALTHY, _FITS, says, (), blames=False))
-
-
-def _counts(finding: Finding) -> bool:
-    return finding.severity is not Severity.INFO
 
 
 def _cause(finding: Finding, reading: Reading) -> Cause:

@@ -6,7 +6,6 @@ from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
 from compat.row import XidRow
 from doctor.model.facts import Facts
-from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.seen import value_or
 from doctor.rules.shared.xids import ANNOUNCES, APPLICATION, NOTHING, RESET, LoggedXid, action_of, logged_xids
 
@@ -37,7 +36,10 @@ def _asked(logged: LoggedXid, facts: Facts, matrix: Matrix) -> Asked:
     except Uncovered:
         return Asked(xid, address, "", "it is unknown to the matrix")
     action = action_of(row, text)
-    card = _card(address, facts)
+    # The log's "0000:01:00" is NVML's "0000:01:00.0".
+    wanted = address.lower().partition(".")[0]
+    cards = value_or(facts.gpus, ())
+    card = next((one for one in cards if value_or(one.pci_address, "").partition(".")[0] == wanted), None)
     if card and value_or(card.recovery, "") == "none" and _is_settled(row, action):
         action = NOTHING  # the driver's word of now is newer than its log
     return Asked(xid, address, action, row.description)
@@ -46,10 +48,3 @@ def _asked(logged: LoggedXid, facts: Facts, matrix: Matrix) -> Asked:
 def _is_settled(row: XidRow, action: str) -> bool:
     """Whether it can be over since: a reset can have been done, a fault of the hardware stays one."""
     return row.resolution == ANNOUNCES or (action == RESET and row.fault != "hardware")
-
-
-def _card(address: str, facts: Facts) -> Gpu | None:
-    """The log's "0000:01:00" is NVML's "0000:01:00.0"."""
-    wanted = address.lower().partition(".")[0]
-    cards = value_or(facts.gpus, ())
-    return next((one for one in cards if value_or(one.pci_address, "").partition(".")[0] == wanted), None)

@@ -89,16 +89,12 @@ def _page(applied: Applied, verified: Verified, steps: tuple[Step, ...], view: T
     for fault in verified.faults:
         page.paragraph(f"  {fault.code}: {fault.why}", hang=4)
     for step in applied.left:
-        _left(page, step)
+        if not isinstance(step, Check):
+            first, *rest = _text(step)
+            page.paragraph(f"To do by hand: {first}", hang=2)
+            page.verbatim("\n".join(rest), indent=4)
     page.paragraph(way_back(applied.id, steps))
     return page.text()
-
-
-def _left(page: Page, step: Step) -> None:
-    if not isinstance(step, Check):
-        first, *rest = _text(step)
-        page.paragraph(f"To do by hand: {first}", hang=2)
-        page.verbatim("\n".join(rest), indent=4)
 
 
 def _text(step: Step) -> tuple[str, ...]:

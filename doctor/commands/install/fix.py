@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
@@ -122,7 +122,8 @@ def walk(report: Report, setting: Setting) -> Report:
     """Each root finding with a remedy once, those that appear on the way too; the last report that was made."""
     met: set[tuple[str, str]] = set()
     while True:
-        finding = next((one for one in _mendable(report) if (one.code, one.subject) not in met), None)
+        mendable = (finding for finding in report.findings if finding.remedies and not finding.explained_by)
+        finding = next((one for one in mendable if (one.code, one.subject) not in met), None)
         if finding is None:
             return report
         met.add((finding.code, finding.subject))
@@ -134,10 +135,6 @@ def walk(report: Report, setting: Setting) -> Report:
         if isinstance(answer, Offer) and _carried_out(answer, setting):
             report = setting.again()
             setting.talk.tell(_outcome(finding, report, setting.view))
-
-
-def _mendable(report: Report) -> Iterator[Finding]:
-    return (finding for finding in report.findings if finding.remedies and not finding.explained_by)
 
 
 def _offer(remedy: Remedy, facts: Facts) -> Offer:

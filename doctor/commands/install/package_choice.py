@@ -82,8 +82,17 @@ def _asked_plan(name: str, version: str, cuda: str, target: Target, matrix: Matr
     default = default_build(name, version, target.os_family, target.arch, matrix) if rows else None
     known = _known(name, version, rows, default, matrix)
     if cuda:
-        _require_a_platform(name, version, target, matrix)
-    _require_a_build(f"{name} {version}".strip(), cuda, known)
+        # Raise WrongPackage if a row says that there is no CUDA build of the release for the target's platform.
+        where = TargetMachine(os_family=target.os_family, arch=target.arch)
+        missing = absent(name, f"=={version}", where, matrix) if version else None
+        if missing:
+            raise WrongPackage(missing.summary)
+    what = f"{name} {version}".strip()
+    if cuda and not known:
+        raise WrongPackage(f"the CUDA of {what} is unknown: choose a known version, or omit --cuda-version")
+    if cuda and not any(_is_for(spec, cuda) for spec in known):
+        listed = ", ".join(sorted({spec.removeprefix("==").removesuffix(".*") for spec in known}, key=_numbers))
+        raise WrongPackage(f"{what} has no build for CUDA {cuda}, only for {listed}")
     build = _build(name, version, cuda, known, matrix)
     need = InstallPackage(name, f"=={version}" if version else "", target.python, build)
     plan = plan_for(need, target, matrix)
@@ -155,21 +164,6 @@ def _known(
     return frozenset(built | served | _plugins(name, version, matrix) | own)
 
 
-def _require_a_platform(name: str, version: str, target: Target, matrix: Matrix) -> None:
-    """Raise WrongPackage if a row says that there is no CUDA build of the release for the target's platform."""
-    where = TargetMachine(os_family=target.os_family, arch=target.arch)
-    missing = absent(name, f"=={version}", where, matrix) if version else None
-    if missing:
-        raise WrongPackage(missing.summary)
-
-
-def _require_a_build(what: str, cuda: str, known: frozenset[str]) -> None:
-    if cuda and not known:
-        raise WrongPackage(f"the CUDA of {what} is unknown: choose a known version, or omit --cuda-version")
-    if cuda and not any(_is_for(spec, cuda) for spec in known):
-        raise WrongPackage(f"{what} has no build for CUDA {cuda}, only for {_listed(known)}")
-
-
 def _build(name: str, version: str, cuda: str, known: frozenset[str], matrix: Matrix) -> str:
     """What tells this build from others where it is served; "" for a release with one build, and for any build."""
     if cuda and "{major}" in traits_of(name).asked_as.get(name, ""):
@@ -210,10 +204,6 @@ def _has_own_index(name: str, matrix: Matrix) -> bool:
 def _is_for(spec: str, cuda: str) -> bool:
     """A major alone, "12", is met by each of its minors."""
     return accepts(spec, cuda) or (cuda.isdigit() and re.search(rf"(?<![\d.]){cuda}(?![\d])", spec) is not None)
-
-
-def _listed(specs: frozenset[str]) -> str:
-    return ", ".join(sorted({spec.removeprefix("==").removesuffix(".*") for spec in specs}, key=_numbers))
 
 
 def _numbers(text: str) -> list[int]:

@@ -50,7 +50,8 @@ def verify(prepared: Prepared) -> Verified:
     A driver takes effect with the next start: until then nothing can be told.
     """
     wanted = _promised(prepared.plan.steps)
-    facts = look(_host(wanted), _request(wanted))
+    interpreter = isinstance(wanted, InstallPackage) and wanted.interpreter
+    facts = look(_host(wanted), ProbeRequest((interpreter,) if interpreter else ()))
     found = found_for(wanted, facts) if wanted else None
     if isinstance(wanted, InstallDriver) and found is None:
         return Verified(wanted, None, (), "reboot, then run gpudoctor check")
@@ -69,11 +70,6 @@ def _host(wanted: Need | None) -> Host:
     if isinstance(wanted, InstallCudnn) and wanted.directory:
         return host_with(os.path.dirname(wanted.directory), wanted.directory)
     return host_with("")
-
-
-def _request(wanted: Need | None) -> ProbeRequest:
-    interpreter = isinstance(wanted, InstallPackage) and wanted.interpreter
-    return ProbeRequest((interpreter,) if interpreter else ())
 
 
 def _faults(steps: tuple[Step, ...], wanted: Need | None, found: Thing | None, facts: Facts) -> tuple[Answer, ...]:
@@ -97,18 +93,15 @@ def _is_cudnn(wanted: Need | None) -> bool:
 def found_for(wanted: Need, facts: Facts) -> Thing | None:
     """What a need asks for, if it is there: where the need says, in a release that it admits."""
     if isinstance(wanted, InstallCudnn):
-        return _cudnn(wanted, facts)
+        there = (one for one in value_or(facts.cudnn, ()) if value_or(one.parts, ()))
+        copies = (one for one in there if _is_at(wanted.directory, one.path))
+        return next((one for one in copies if _is_that(wanted.versions, _release(one, facts))), None)
     if isinstance(wanted, InstallToolkit):
-        return _toolkit(wanted, facts)
+        toolkits = [one for one in value_or(facts.toolkit.toolkits, ()) if _is_at(wanted.directory, one.path)]
+        return next((one for one in toolkits if _accepted(wanted.versions, one)), None)
     if isinstance(wanted, InstallDriver):
         return _driver(wanted, facts)
     return _package(wanted, facts) if isinstance(wanted, InstallPackage) else None
-
-
-def _cudnn(wanted: InstallCudnn, facts: Facts) -> Thing | None:
-    there = (one for one in value_or(facts.cudnn, ()) if value_or(one.parts, ()))
-    copies = (one for one in there if _is_at(wanted.directory, one.path))
-    return next((one for one in copies if _is_that(wanted.versions, _release(one, facts))), None)
 
 
 def _release(copy: CudnnCopy, facts: Facts) -> CudnnVersion | None:
@@ -127,11 +120,6 @@ def _is_that(spec: str, version: CudnnVersion | None) -> bool:
     if spec.startswith("==") and "," not in spec:
         return version.agrees_with(CudnnVersion.parse(spec[2:].removesuffix(".*")))
     return accepts(spec, str(version))
-
-
-def _toolkit(wanted: InstallToolkit, facts: Facts) -> Thing | None:
-    toolkits = [one for one in value_or(facts.toolkit.toolkits, ()) if _is_at(wanted.directory, one.path)]
-    return next((one for one in toolkits if _accepted(wanted.versions, one)), None)
 
 
 def _accepted(spec: str, toolkit: Toolkit) -> bool:

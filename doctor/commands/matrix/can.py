@@ -332,7 +332,10 @@ def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachin
         page.paragraph(f"  {answer.best.name}: {answer.best.verdict}", colour="bold")
         if answer.verdict == YES and len(case.answers) == 1 and not case.together:  # which `solve` installs whole
             _write_command(page, answer, answer.best, where._replace(capabilities=case.chips), matrix)
-        shown = _bearing(answer.best)
+        # The reasons that bear on the answer: what speaks against it, if anything does, five at most.
+        kind = {NO: (BAD,), UNKNOWN: (UNKNOWN,)}.get(answer.best.verdict, (OK,))
+        found = [reason for reason in answer.best.reasons if reason.kind in kind]
+        shown = [reason for reason in found if not reason.is_expected][:MOST_REASONS] or found[:1]
         for reason in shown:
             _write_reason(page, reason)
         left -= len(shown)
@@ -341,13 +344,6 @@ def _write_answer(page: Page, answer: CanAnswer, case: Case, where: TargetMachin
     _write_others(page, others, max(left, 1))
     if answer.instead:
         page.paragraph(f"  What does fit: {', '.join(answer.instead)}", hang=4)
-
-
-def _bearing(best: BuildVerdict) -> list[Reason]:
-    """The reasons that bear on the answer: what speaks against it, if anything does, five at most."""
-    kind = {NO: (BAD,), UNKNOWN: (UNKNOWN,)}.get(best.verdict, (OK,))
-    found = [reason for reason in best.reasons if reason.kind in kind]
-    return [reason for reason in found if not reason.is_expected][:MOST_REASONS] or found[:1]
 
 
 def _write_command(page: Page, answer: CanAnswer, best: BuildVerdict, where: TargetMachine, matrix: Matrix) -> None:

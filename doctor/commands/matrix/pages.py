@@ -30,7 +30,12 @@ def pages(matrix: Matrix) -> dict[str, str]:
     for product in products():
         families.setdefault(family_of(product), []).append(product)
     made = {f"{family}.md": _page(family, members, matrix) for family, members in families.items()}
-    return {**made, "README.md": _contents(matrix)}
+    rows = [
+        (f"[{cell(line.cells[0])}]({family_of(line.cells[0])}.md)", *map(cell, line.cells[1:]))
+        for line in listing(matrix).lines
+    ]
+    head = ("product", "rows", "as of", "what it holds")
+    return {**made, "README.md": ("\n\n".join(["# The matrix", _MADE, table([head, *rows], escape=False)]) + "\n")}
 
 
 def family_of(product: str) -> str:
@@ -55,15 +60,6 @@ def _sheets(product: str, matrix: Matrix, *, alone: bool) -> Iterable[Sheet]:
         summarise = _SUMMARIES.get(rows.name)
         sheet = summarise(rows) if summarise else sheet_of(rows)
         yield sheet if alone else sheet._replace(heading=product)
-
-
-def _contents(matrix: Matrix) -> str:
-    rows = [
-        (f"[{cell(line.cells[0])}]({family_of(line.cells[0])}.md)", *map(cell, line.cells[1:]))
-        for line in listing(matrix).lines
-    ]
-    head = ("product", "rows", "as of", "what it holds")
-    return "\n\n".join(["# The matrix", _MADE, table([head, *rows], escape=False)]) + "\n"
 
 
 def _grouped(rows: tuple[Any, ...], key: Callable[[Any], str]) -> Iterable[tuple[str, list[Any]]]:

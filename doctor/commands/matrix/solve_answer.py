@@ -196,7 +196,8 @@ def install_commands(solution: Solution, where: TargetMachine, matrix: Matrix) -
     """
     later = [one for one in solution.chosen if unpublished(one.row, matrix)]
     solution = solution._replace(chosen=tuple(one for one in solution.chosen if one not in later))
-    if not solution.chosen or any(not is_served(one, matrix) for one in solution.chosen):
+    # Whether a package index is known to have a build: its wheel was read, or the matrix names an index.
+    if not solution.chosen or any(not _is_served(one.row, matrix) for one in solution.chosen):
         return {}
     tools = [one for one in TOOLS if one != "uv" or not solution.python.startswith("2.")]  # uv knows no Python 2
     return {tool: _commands(tool, solution, where, matrix) for tool in tools}
@@ -222,11 +223,6 @@ def install_command(asked: Spec, row: FrameworkRow, where: TargetMachine, matrix
 def requirement(one: SolveCandidate) -> str:
     """What to ask an installer for, by the extra that was named where that decides who brings CUDA."""
     return f"{one.asked}[{one.extra}]{one.versions}" if one.extra else requirement_of(one.row, one.versions)
-
-
-def is_served(one: SolveCandidate, matrix: Matrix) -> bool:
-    """Whether a package index is known to have a build: its wheel was read, or the matrix names an index."""
-    return _is_served(one.row, matrix)
 
 
 def _is_served(row: FrameworkRow, matrix: Matrix) -> bool:

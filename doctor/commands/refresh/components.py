@@ -70,7 +70,11 @@ def _row(  # noqa: PLR0913 - a part of a manifest, and where that was read
 ) -> ComponentRow:
     files = {platform: part[platform] for platform in PLATFORMS if platform in part}
     for platform, file in files.items():
-        _must_be_where_it_is_looked_for(name, platform, str(part["version"]), file)
+        version = str(part["version"])
+        # A row has no column for the path: it follows from the other columns; raises ValueError where it does not.
+        suffix = "zip" if platform.startswith("windows") else "tar.xz"
+        if file["relative_path"] != f"{name}/{platform}/{name}-{platform}-{version}-archive.{suffix}":
+            raise ValueError(file["relative_path"])
     return ComponentRow(
         id=f"{release}-{name}",
         release=release,
@@ -84,13 +88,6 @@ def _row(  # noqa: PLR0913 - a part of a manifest, and where that was read
         confidence="high" if is_known else "medium",
         note="" if is_known else "the checksum of this manifest is unknown; it was read without a check",
     )
-
-
-def _must_be_where_it_is_looked_for(name: str, platform: str, version: str, file: Any) -> None:
-    """A row has no column for the path: it follows from the other columns; raises ValueError where it does not."""
-    suffix = "zip" if platform.startswith("windows") else "tar.xz"
-    if file["relative_path"] != f"{name}/{platform}/{name}-{platform}-{version}-archive.{suffix}":
-        raise ValueError(file["relative_path"])
 
 
 def _digest(said: Any) -> str:

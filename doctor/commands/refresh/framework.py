@@ -67,18 +67,14 @@ def releases_of(package: str, wheels: Iterable[Wheel]) -> tuple[Release, ...]:
     """The wheels by version and platform, oldest version first."""
     groups: dict[tuple[Any, Platform], list[Wheel]] = {}
     for wheel in wheels:
-        for platform in _platforms(wheel):
+        # The platforms of the file's tags; a wheel for any is taken as Linux's, whose row says so.
+        found = [_platform(tag.platform) for tag in wheel.tags]
+        for platform in sorted({one for one in found if one}):
             groups.setdefault((wheel.version, platform), []).append(wheel)
     return tuple(
         Release(package, str(version), platform, tuple(groups[version, platform]))
         for version, platform in sorted(groups, key=lambda key: (key[0], _PLATFORMS.index(key[1])))
     )
-
-
-def _platforms(wheel: Wheel) -> list[Platform]:
-    """The platforms of the file's tags; a wheel for any is taken as Linux's, whose row says so."""
-    found = [_platform(tag.platform) for tag in wheel.tags]
-    return sorted({one for one in found if one})
 
 
 def _platform(tag: str) -> Platform | None:

@@ -32,7 +32,7 @@ class Index(NamedTuple):
         except ValueError as error:
             raise BadIndex(f"{said_by or 'a link'} does not hold a URL") from error
         if parts.scheme not in {"http", "https", "file"}:
-            return cls(_file_url(url), is_flat, said_by)
+            return cls("file://" + pathname2url(os.path.abspath(os.path.expanduser(url))), is_flat, said_by)
         host = parts.netloc.rpartition("@")[2]
         bare = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
         return cls(bare, is_flat, said_by, unquote(parts.username or ""), unquote(parts.password or ""))
@@ -61,7 +61,3 @@ class Connection(NamedTuple):
     proxy: str = ""
     timeout_s: float = 30.0
     notes: tuple[str, ...] = ()  # what could not be read
-
-
-def _file_url(path: str) -> str:
-    return "file://" + pathname2url(os.path.abspath(os.path.expanduser(path)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -50,7 +50,7 @@ def wheels_of(project: str, indexes: Iterable[Index], web: Web) -> tuple[tuple[W
     for index in indexes:
         try:
             files = _files_of(project, index, web)
-            for wheel in _wheels(files):
+            for wheel in (wheel for wheel in map(_wheel, files) if wheel):
                 found.setdefault(wheel.name, wheel)
             problems += notes(((file.name, file.url) for file in files), web)
         except Unreachable as error:
@@ -67,10 +67,6 @@ def _files_of(project: str, index: Index, web: Web) -> list[_File]:
             raise Unreachable(f"{shown(index.url)}: no such file or directory (named by {index.said_by})")
         return []
     return [file for file in _files(page) if canonicalize_name(file.name.partition("-")[0]) == name]
-
-
-def _wheels(files: Iterable[_File]) -> Iterator[Wheel]:
-    return (wheel for wheel in map(_wheel, files) if wheel)
 
 
 def _wheel(file: _File) -> Wheel | None:
@@ -147,11 +143,8 @@ class _Links(HTMLParser):
             self._base = address
         else:
             metadata = said.get("data-core-metadata", said.get("data-dist-info-metadata", "false"))
-            self.files.append(_File(_last_part(address), address, metadata != "false", "data-yanked" in said))
-
-
-def _last_part(url: str) -> str:
-    return unquote(re.split(r"[?#]", url)[0].rstrip("/").rpartition("/")[2])
+            last_part = unquote(re.split(r"[?#]", address)[0].rstrip("/").rpartition("/")[2])
+            self.files.append(_File(last_part, address, metadata != "false", "data-yanked" in said))
 
 
 def links_of(url: str, web: Web) -> tuple[tuple[str, str], ...]:

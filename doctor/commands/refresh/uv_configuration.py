@@ -69,17 +69,14 @@ def _of_table(table: dict[str, Any], path: str, notes: list[str]) -> Iterator[_F
     pip = table.get("pip") if isinstance(table.get("pip"), dict) else {}
     for settings in (table, pip or {}):
         for key in ("index-url", "extra-index-url", "find-links"):
-            for url in _texts(settings.get(key)):
+            value = settings.get(key)
+            values = value if isinstance(value, list) else [value]
+            for url in [one for one in values if isinstance(one, str)]:
                 yield (
                     Index.of(_located(url, base), f"{path} {key}", is_flat=key == "find-links"),
                     "",
                     key == "index-url",
                 )
-
-
-def _texts(value: object) -> list[str]:
-    values = value if isinstance(value, list) else [value]
-    return [one for one in values if isinstance(one, str)]
 
 
 def _located(url: str, base: str) -> str:

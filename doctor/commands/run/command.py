@@ -148,18 +148,14 @@ def explanation(
     if ended.status in {0, _CONTROL_C} or -ended.status in _WANTED or ended.status - 128 in _WANTED:
         return ""
     try:
-        reading = _reading(ended)
+        text = of_first_failing(ended.output)
+        error_file = error_file_text(ended.output, os.environ.get("TORCHELASTIC_ERROR_FILE", ""))
+        reading = read(BytesIO(error_file + text))
         if redacts:
             argv, reading = _redact(argv), reading._replace(lines=_redact(reading.lines))
         return _explained(argv, ended, reading, checked, style)
     except Exception as error:  # noqa: BLE001 - a fault of ours never costs the command its exit status
         return f"gpudoctor: its output could not be explained: {clean(f'{type(error).__name__}: {error}')}\n"
-
-
-def _reading(ended: Ended) -> Reading:
-    text = of_first_failing(ended.output)
-    error_file = error_file_text(ended.output, os.environ.get("TORCHELASTIC_ERROR_FILE", ""))
-    return read(BytesIO(error_file + text))
 
 
 def _explained(argv: tuple[str, ...], ended: Ended, reading: Reading, checked: Checked, style: TextStyle) -> str:

@@ -58,7 +58,9 @@ def answers_of(outcome: Outcome, subject: TrialSubject, facts: Facts, matrix: Ma
         for trouble in troubles(outcome, facts)
     ]
     if not found and not outcome.has_passed and not any(one.status == "missing" for one in outcome.stages):
-        found.append(_unsaid(outcome, subject))
+        # A trial that ended before it was through, for a reason that is not the stack's: never a pass.
+        text = f"{subject.label}: {_end(outcome.ending)}"
+        found.append(unknown(text)._replace(code=codes.OURS, subject=subject.label))
     return (*found, *_open(outcome, subject))
 
 
@@ -66,7 +68,7 @@ def troubles(outcome: Outcome, facts: Facts) -> tuple[Trouble, ...]:
     """Every failure of a trial, in the order of the stages."""
     found = [*_of_preloading(outcome), *_of_stages(outcome), *_of_rows(outcome.rows), *_of_ending(outcome)]
     found += _of_lacking(outcome) if facts.has_gpu else ()
-    return tuple(one for one in found if not _is_for_want_of_a_gpu(one.cause, facts))
+    return tuple(one for one in found if not (one.cause.code == codes.DRIVER_MISSING and not facts.has_gpu))
 
 
 def _of_lacking(outcome: Outcome) -> Iterator[Trouble]:
@@ -83,11 +85,6 @@ def _of_lacking(outcome: Outcome) -> Iterator[Trouble]:
             )
 
 
-def _is_for_want_of_a_gpu(cause: Cause, facts: Facts) -> bool:
-    """On a machine without a card nobody expects the driver's libraries."""
-    return cause.code == codes.DRIVER_MISSING and not facts.has_gpu
-
-
 def _of_preloading(outcome: Outcome) -> Iterator[Trouble]:
     stage = outcome.stage("load")
     errors = stage.facts.get("preload_errors", {}) if stage else {}
@@ -101,7 +98,11 @@ def _of_stages(outcome: Outcome) -> Iterator[Trouble]:
         if stage.status == "failed" and stage.fault and not _is_told_elsewhere(stage, outcome):
             yield _of_fault(stage.fault, stage, outcome.ending.stderr)
         if stage.name == "parts":
-            yield from _of_parts(stage)
+            # The parts whose own check did not answer success.
+            for part, name in sorted(stage.facts.get("parts", {}).items()):
+                if name and not (stage.fault and stage.fault.name == name):
+                    cause = codes.of_status(name, "")
+                    yield Trouble(cause, "parts", (Evidence(name, label=f"stage parts, the check of {part}"),))
 
 
 def _of_fault(fault: Fault, stage: Stage, stderr: str) -> Trouble:
@@ -122,14 +123,6 @@ def _is_told_elsewhere(stage: Stage, outcome: Outcome) -> bool:
         row.status == "wrong" or (row.status == "failed" and _pass_of(row) not in right) for row in outcome.rows
     )
     return faulty and stage.name in _COMPUTING
-
-
-def _of_parts(stage: Stage) -> Iterator[Trouble]:
-    """The parts whose own check did not answer success."""
-    for part, name in sorted(stage.facts.get("parts", {}).items()):
-        if name and not (stage.fault and stage.fault.name == name):
-            cause = codes.of_status(name, "")
-            yield Trouble(cause, "parts", (Evidence(name, label=f"stage parts, the check of {part}"),))
 
 
 def cause_of(fault: Fault, stage: Stage) -> Cause:
@@ -307,12 +300,6 @@ def _open(outcome: Outcome, subject: TrialSubject) -> Iterator[Answer]:
     for dtype, given in sorted(silent.items()):
         why = f"no algorithm computed {dtype} on GPU {outcome.gpu}: {given}"
         yield unknown(f"{subject.label}: {why}")._replace(code=codes.WRONG, subject=subject.label)
-
-
-def _unsaid(outcome: Outcome, subject: TrialSubject) -> Answer:
-    """A trial that ended before it was through, for a reason that is not the stack's: never a pass."""
-    text = f"{subject.label}: {_end(outcome.ending)}"
-    return unknown(text)._replace(code=codes.OURS, subject=subject.label)
 
 
 def _end(ending: Ending) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
+from compat.base.paths import text_beside
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
 from compat.need import (
@@ -85,7 +87,9 @@ def _copy_anew(about: TrialContext) -> Need:
 
 def _library(about: TrialContext) -> tuple[Need, ...]:
     """The wheel that brings a library of CUDA into the copy's environment; else the toolkit that has it."""
-    interpreter = _interpreter(about)
+    environments = value_or(about.facts.environments, ())
+    prefix = about.subject.copy.environment if about.subject.copy else ""
+    interpreter = next((one.interpreter for one in environments if one.prefix == prefix), "")
     try:
         wheel = about.matrix.library_named(about.cause.library).wheel
     except Uncovered:
@@ -94,12 +98,6 @@ def _library(about: TrialContext) -> tuple[Need, ...]:
     toolkit = (InstallToolkit(f"=={about.cuda.major}.*"),) if about.cuda else ()
     what = f"Install the CUDA release that has {about.cause.library or 'the CUDA runtime'}."
     return (*wheels, *toolkit) or (Advice(what),)
-
-
-def _interpreter(about: TrialContext) -> str:
-    environments = value_or(about.facts.environments, ())
-    prefix = about.subject.copy.environment if about.subject.copy else ""
-    return next((one.interpreter for one in environments if one.prefix == prefix), "")
 
 
 def _glibc(about: TrialContext) -> tuple[Need, ...]:
@@ -182,11 +180,7 @@ def _crash(about: TrialContext) -> tuple[Need, ...]:
 
 
 _LOOK_AT_THE_REST = "Run gpudoctor check, which looks at the driver and the rest of the stack."
-_FREE_MEMORY = (
-    "Free memory on the GPU: end other programs that use it (nvidia-smi "
-    "lists them) or wait for them, or name another "
-    "GPU with --gpu. Nothing is to be installed."
-)
+_BY_HAND: dict[str, str] = json.loads(text_beside(__file__, "by_hand.json"))
 _NEEDS: dict[str, Callable[[TrialContext], tuple[Need, ...]]] = {
     codes.SUSPENDED: lambda _: (ReloadKernelModule("nvidia_uvm"),),
     codes.INCOMPLETE: _whole,
@@ -204,31 +198,4 @@ _NEEDS: dict[str, Callable[[TrialContext], tuple[Need, ...]]] = {
     codes.FABRIC: _fabric,
     codes.WRONG: _wrong,
     codes.CRASH: _crash,
-}
-_BY_HAND = {
-    codes.SHADOWED: "Take the directory of the other copy out of LD_LIBRARY_PATH and LD_PRELOAD.",
-    codes.ZLIB_MISSING: "Put the 64-bit zlibwapi.dll into the directory of this cuDNN.",
-    codes.NOT_IN_BUILD: "Install a CuPy beside gpudoctor that has code for this GPU: the newest has most.",
-    codes.DRIVER_MISSING: _LOOK_AT_THE_REST,
-    codes.DRIVER_HANG: _LOOK_AT_THE_REST,
-    codes.DRIVER_CRASH: _LOOK_AT_THE_REST,
-    codes.STUB: "Take the toolkit's stubs directory off the loader's path: it is for linking alone.",
-    codes.COMPAT: "Take cuda-compat's directory off the loader's path, or install a newer driver instead.",
-    codes.HARDWARE: "Look at nvidia-smi -q -d ECC and at the kernel's log; restart; if it returns, it is the card.",
-    codes.MEMORY: _FREE_MEMORY,
-    codes.BUSY: "Wait for the other process, or name another GPU with --gpu (nvidia-smi lists processes and modes).",
-    codes.MPS: "Start the MPS control daemon as this user, or unset CUDA_MPS_PIPE_DIRECTORY to do without MPS.",
-    codes.UNUSED: "Run gpudoctor check --deep, which looks at this framework's files and libraries.",
-    codes.HANG: _LOOK_AT_THE_REST,
-    codes.CALL: _LOOK_AT_THE_REST,
-    codes.CUDA_CALL: _LOOK_AT_THE_REST,
-    codes.CUDA_DAMAGED: "Reinstall the package that the library belongs to, beside gpudoctor or in the CUDA toolkit.",
-    codes.GPU_WRONG: (
-        "Run this again, and read nvidia-smi -q -d ECC,TEMPERATURE and the kernel log. If the numbers are wrong "
-        "at every run, the library is the cause. If they change, the card, its slot or its memory is."
-    ),
-    codes.NCCL: (
-        "Run this again with NCCL_DEBUG=INFO in the environment: NCCL then shows which link or network "
-        "it uses. gpudoctor check checks the shared memory and NCCL's variables."
-    ),
 }

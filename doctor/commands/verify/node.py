@@ -57,12 +57,9 @@ def _try_gpus(subjects: Iterable[Subject], gpus: tuple[int, ...], manner: Manner
 def link_gb_per_s(facts: Facts, pci_bus_id: str) -> float:
     """What the link of that GPU carries one way at most, as NVML tells lanes and generation; 0.0 where it does not."""
     for gpu in value_or(facts.gpus, ()):
-        if _same_slot(value_or(gpu.pci_address, ""), pci_bus_id):
+        one = value_or(gpu.pci_address, "")
+        same_slot = bool(one) and one.lower().lstrip("0") == pci_bus_id.lower().lstrip("0")
+        if same_slot:
             lane = _LANE_GB_PER_S.get(value_or(gpu.link_generation_max, 0), 0.0)
             return lane * value_or(gpu.link_width, 0)
     return 0.0
-
-
-def _same_slot(one: str, other: str) -> bool:
-    """NVML writes the domain with eight digits, CUDA with four."""
-    return bool(one) and one.lower().lstrip("0") == other.lower().lstrip("0")

@@ -45,7 +45,12 @@ def answers_around(
         found += of_contents(subject.copy, known.host, known.facts, every=level == "full")
         found += () if subject in planned else _of_jit_edition(subject, known, level)
         if not subject.library:
-            found.append(_without_main(subject, known.facts))
+            without_main = bad(
+                f"{subject.label} has parts, but no main library that programs could open",
+                reinstall_need(subject.copy, known.facts),
+                evidence=(Evidence("no libcudnn.so or cudnn64 DLL", file=subject.copy.path),),
+            )._replace(code=codes.INCOMPLETE, subject=subject.label)
+            found.append(without_main)
     if not chosen.subjects and not any(one.kind is Status.BAD for one in (*found, *tried)):
         found += _of_cpu_builds(known) or (_nothing_found(known.facts),)
     return tuple(found)
@@ -109,21 +114,6 @@ def _of_jit_edition(subject: Subject, known: Known, level: str) -> Iterator[Answ
         yield unknown(f"{why}; level conv tells")._replace(code=codes.INCOMPLETE, subject=copy.label)
 
 
-def _without_main(subject: Subject, facts: Facts) -> Answer:
-    return bad(
-        f"{subject.label} has parts, but no main library that programs could open",
-        reinstall_need(subject.copy, facts),
-        evidence=(Evidence("no libcudnn.so or cudnn64 DLL", file=subject.copy.path),),
-    )._replace(code=codes.INCOMPLETE, subject=subject.label)
-
-
-def _cuda_major(facts: Facts) -> str:
-    """Of the newest toolkit, which programs would be built with; else what the driver runs; else the usual one."""
-    toolkits = [one.cuda.value for one in value_or(facts.toolkit.toolkits, ()) if isinstance(one.cuda, Seen)]
-    cuda = max(toolkits, default=value_or(facts.driver.cuda, None))
-    return str(cuda.major) if cuda else "12"
-
-
 def _of_cpu_builds(known: Known) -> tuple[Answer, ...]:
     """Where every framework is built for the CPU, none would load a cuDNN: to be said, and no cuDNN to be installed."""
     environments = value_or(known.facts.environments, ())
@@ -142,7 +132,10 @@ def _nothing_found(facts: Facts) -> Answer:
     if facts.has_gpu is False:
         why = "there is no cuDNN here, and no NVIDIA GPU that could use one: nothing to try"
         return unknown(why)._replace(code=_MISSING, subject=facts.machine.label)
-    major = _cuda_major(facts)
+    # Of the newest toolkit, which programs would be built with; else what the driver runs; else the usual one.
+    toolkits = [one.cuda.value for one in value_or(facts.toolkit.toolkits, ()) if isinstance(one.cuda, Seen)]
+    cuda = max(toolkits, default=value_or(facts.driver.cuda, None))
+    major = str(cuda.major) if cuda else "12"
     environment = next((one for one in value_or(facts.environments, ()) if one.kind in {"venv", "conda"}), None)
     wheel = (InstallPackage(f"nvidia-cudnn-cu{major}", interpreter=environment.interpreter),) if environment else ()
     looked = ", ".join(one.label for one in value_or(facts.environments, ())) or "no Python environment was found"

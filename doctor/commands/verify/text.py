@@ -38,7 +38,8 @@ def as_text(done: Verification, terminal: TextStyle) -> str:
     if done.gpus:
         node_page(page, done)
     elif done.verdict != FAILED:
-        _headline(page, done)
+        mark = page.symbol("✓", "ok") if done.verdict == PASSED else "!"
+        page.paragraph(f"{mark} {_answer(done)}", colour=_COLOURS[done.verdict], hang=2)
     for finding in roots:
         show_finding(page, finding)
     for copy in done.copies if not done.gpus else ():
@@ -47,13 +48,8 @@ def as_text(done: Verification, terminal: TextStyle) -> str:
         _framework(page, framework, done)
     _open_questions(page, done)
     page.gap()
-    page.paragraph(_totals(done, page), colour="dim")
+    page.paragraph(f" {page.symbol('·', '-')} ".join(_counts(done)), colour="dim")
     return page.text()
-
-
-def _headline(page: Page, done: Verification) -> None:
-    mark = page.symbol("✓", "ok") if done.verdict == PASSED else "!"
-    page.paragraph(f"{mark} {_answer(done)}", colour=_COLOURS[done.verdict], hang=2)
 
 
 def _answer(done: Verification) -> str:
@@ -120,7 +116,8 @@ def _stages(page: Page, stages: Iterable[Stage], wanted: tuple[str, ...]) -> Non
         begun.add(stage.name)
         took = "" if stage.seconds < 0.05 else f" ({stage.seconds:.1f} s)"
         mark = page.symbol("·", "-") if stage.facts.get("not_asked") else _mark(page, stage.status)
-        page.row(_label(stage.name), f"{mark} {_told(stage)}{_taken(stage)}{took}")
+        label = {"convolution": "convolve", "strategies": "workspace"}.get(stage.name, stage.name)
+        page.row(label, f"{mark} {_told(stage)}{_taken(stage)}{took}")
     left = [name for name in wanted if name not in begun]
     if left:
         page.row("not tried", ", ".join(left))
@@ -130,10 +127,6 @@ def _taken(stage: Stage) -> str:
     """What it held of the GPU's memory, besides CUDA's own and the library's."""
     size_bytes = stage.facts.get("memory_bytes")
     return f", with {size_bytes / _MIB:.0f} MiB of the GPU" if isinstance(size_bytes, int) and size_bytes else ""
-
-
-def _label(name: str) -> str:
-    return {"convolution": "convolve", "strategies": "workspace"}.get(name, name)
 
 
 def _mark(page: Page, status: str) -> str:
@@ -268,10 +261,6 @@ def _open_questions(page: Page, done: Verification) -> None:
     page.line(page.paint("bold", "Could not run"))
     for why in dict.fromkeys(whys):
         page.paragraph(f"  {why}", hang=4)
-
-
-def _totals(done: Verification, page: Page) -> str:
-    return f" {page.symbol('·', '-')} ".join(_counts(done))
 
 
 def _counts(done: Verification) -> Iterator[str]:

@@ -241,14 +241,11 @@ def _surprises(host: Host, files: Any, predictions: list[Prediction]) -> tuple[t
     found, compared = [], 0
     for path in files if isinstance(files, list) else ():
         real = real_path_of(host, str(path)) or str(path)
-        name = _asked_as(os.path.basename(real), told)
+        file_name = os.path.basename(real)
+        # The name by which a file is asked for: libcudnn_ops.so.9 of libcudnn_ops.so.9.10.2; "" for none that was told.
+        name = next((name for name in told if file_name == name or file_name.startswith(f"{name}.")), "")
         if real in by_path or name:
             compared += 1
             if real not in by_path:
                 found.append(Surprise(name, real, told[name]))
     return tuple(found), compared
-
-
-def _asked_as(file_name: str, told: dict[str, str]) -> str:
-    """The name by which a file is asked for: libcudnn_ops.so.9 of libcudnn_ops.so.9.10.2; "" for none that was told."""
-    return next((name for name in told if file_name == name or file_name.startswith(f"{name}.")), "")

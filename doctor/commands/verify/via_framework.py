@@ -133,16 +133,13 @@ def _of_python(trial: Trial) -> Iterator[Answer]:
     for stage in trial.stages:
         if stage.status == "failed" and stage.fault and stage.fault.kind == "python":
             what = "cannot be imported" if stage.name == "import" else f"fails in stage {stage.name}"
-            yield _bad(trial, _FAILED, f"{trial.framework} {what}: {_last_line(stage.fault.text)}", stage.fault.text)
+            last_line = stage.fault.text.strip().rpartition("\n")[2]
+            yield _bad(trial, _FAILED, f"{trial.framework} {what}: {last_line}", stage.fault.text)
 
 
 def _bad(trial: Trial, code: str, why: str, words: str) -> Answer:
     evidence = (Evidence(" ".join(words.split())[-_WORDS_AT_MOST:], label=f"{trial.interpreter}, {trial.package}"),)
     return bad(why, Advice(_LOOK), evidence=evidence)._replace(code=code, subject=trial.framework)
-
-
-def _last_line(text: str) -> str:
-    return text.strip().rpartition("\n")[2]
 
 
 def _copy(framework: Framework, facts: Facts) -> CudnnCopy | None:

@@ -108,7 +108,11 @@ def _subject_on(page: Page, library: str, answer: WhichAnswer) -> None:
         page.line("  it needs none")
     groups: dict[Any, list[Item]] = {}
     for item in answer.items:
-        groups.setdefault(_likeness(item), []).append(item)
+        # What the items of a group share: everything but the file's own name.
+        copies = tuple((_folder(copy.path), copy.why) for copy in item.copies)
+        groups.setdefault(
+            (_folder(item.path), item.path and because_of(item), item.chain, item.when, item.undone, copies), []
+        ).append(item)
     for group in groups.values():
         _group_on(page, group)
     is_shown = any(not item.path and not item.optional for item in answer.items)  # as what such an item loads
@@ -116,12 +120,6 @@ def _subject_on(page: Page, library: str, answer: WhichAnswer) -> None:
     for label, text in (("fails", failure), ("unknown", answer.unknown), ("note", answer.note)):
         if text:
             page.row(label, text)
-
-
-def _likeness(item: Item) -> tuple[Any, ...]:
-    """What the items of a group share: everything but the file's own name."""
-    copies = tuple((_folder(copy.path), copy.why) for copy in item.copies)
-    return _folder(item.path), item.path and because_of(item), item.chain, item.when, item.undone, copies
 
 
 def _group_on(page: Page, items: list[Item]) -> None:

@@ -91,7 +91,8 @@ def steps(package: Package) -> Iterator[Step]:
     """The import opens nothing of CUDA's; each module is imported where its functions are first called."""
     for api in ("driver", "runtime"):
         yield Step(package.files(f"{_BACKENDS}/api/{api}.*.so"), "import cupy")
-    major = _major(package)
+    name = package.framework.package
+    major = name[9:11] if name.startswith("cupy-cuda") else ""
     if major in {"12", "13"}:
         yield Step(("libcuda.so.1",), "CUDA's runtime, which CuPy has inside, opens the driver", "runtime.", use=True)
     if "cuda.pathfinder" in package.text("cupy/_environment.py"):
@@ -149,11 +150,6 @@ def _config(package: Package) -> Any:
         return parse_json(package.text("cupy/.data/_wheel.json"))
     except ValueError:
         return {}
-
-
-def _major(package: Package) -> str:
-    name = package.framework.package
-    return name[9:11] if name.startswith("cupy-cuda") else ""
 
 
 CARD = Card(

@@ -82,17 +82,13 @@ def steps(package: Package) -> Iterator[Step]:
                 path = package.anywhere(f"nvidia/{module}/lib/{name}")
                 yield Step(path, "the JAX plugin opens the wheel's library by its path")
         yield Step(plugin, "JAX opens its plugin", needed=True)
-        for name in (*_NAMES[major], _cudnn_of(package.framework)):
+        release = tuple(map(int, re.findall(r"\d+", package.framework.version)[:3]))
+        for name in (*_NAMES[major], ("libcudnn.so.8" if release < _CUDNN_9 else "libcudnn.so.9")):
             yield Step((name,), "the plugin opens it by its name", _PLUGIN, use=name != "libcuda.so.1")
         return
 
 
 _CUDNN_9 = (0, 4, 29)  # the first release for it: the extras of jax 0.4.28 and 0.4.29
-
-
-def _cudnn_of(framework: Framework) -> str:
-    release = tuple(map(int, re.findall(r"\d+", framework.version)[:3]))
-    return "libcudnn.so.8" if release < _CUDNN_9 else "libcudnn.so.9"
 
 
 _NAMES = {

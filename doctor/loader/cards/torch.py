@@ -30,15 +30,11 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
     build, cuda = _build(said, path) if "cuda" in said else _from_version(version, one.metadata, why)
     needs = requires(host, one)
     libraries = names_of(host, f"{one.site}/torch/lib")
-    cudnn = None if _is_cpu(build) else _cudnn(host, one, needs, libraries, environment)
+    cudnn = None if getattr(build, "value", "") == "cpu" else _cudnn(host, one, needs, libraries, environment)
     note = _note(one, version, build, libraries)
     return describe(
         one, environment, "torch", build=build, requires=needs, version=version, cuda=cuda, cudnn=cudnn, note=note
     )
-
-
-def _is_cpu(build: Fact[str]) -> bool:
-    return getattr(build, "value", "") == "cpu"
 
 
 def _build(said: dict[str, str], path: str) -> tuple[Fact[str], Fact[CudaVersion] | None]:

@@ -1,6 +1,7 @@
-"""One HTML page that holds all it needs: no script, nothing fetched, readable on paper and in the dark.
+"""One HTML page that holds all it needs: no script, nothing fetched, readable on paper, on a phone and in the dark.
 
-Each text of a machine is escaped, and the page forbids whatever could still be loaded (Content Security Policy).
+Each text of a machine is escaped, and the page forbids whatever could still be loaded (Content Security Policy). A
+click selects a whole command, so that it can be copied without a script.
 """
 
 from __future__ import annotations
@@ -8,63 +9,110 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from compat.base.paths import text_beside
 from doctor.output.document import Format, TextStyle
 
 if TYPE_CHECKING:
     from doctor.model.finding import Evidence, Finding, Remedy
     from doctor.output.finding_views import Judged
+    from doctor.output.sections import Cell, Sectioned, Table
 
-_HEAD = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root { color-scheme: light dark; --error: #c62828; --warning: #b26a00; --info: #607d8b }
-@media (prefers-color-scheme: dark) { :root { --error: #ff8a80; --warning: #ffb74d; --info: #90a4ae } }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem }
-article { border-left: .3rem solid var(--info); margin: 1.5rem 0; padding: 0 1rem }
-article.error { border-color: var(--error) } article.warning { border-color: var(--warning) }
-h1, h2 { line-height: 1.25; overflow-wrap: anywhere } h2 { font-size: 1.15rem; margin: 0 }
-p, li { overflow-wrap: anywhere } .small { font-size: .875rem; opacity: .8 }
-pre { border: 1px solid; border-radius: .3rem; overflow-x: auto; padding: .6rem } summary { cursor: pointer }
-@media print { pre { white-space: pre-wrap } }
-</style>
-</head>
-<body>
-"""
+_WORDS = {"error": "error", "warning": "warning", "unknown": "unknown", "ok": "no fault"}
+_SIGNS = {"error": "✗", "warning": "!", "unknown": "?", "ok": "✓"}
 
 
 def render(document: Judged, style: TextStyle) -> str:
-    """The answer first, how it is known, what to do; then what is unknown; then the report as text."""
-    from doctor.output.finding_views import open_questions
+    """The answer first; the stack; each cause, how it is known, what to do; what is unknown; tables; the whole text."""
+    from base64 import b64encode  # late: `--help` loads this module, too
+    from hashlib import sha256
 
-    title = _escaped(f"gpudoctor: {document.verdict}")
+    from doctor.output.sections import is_sectioned
+
+    rules = text_beside(__file__, "page.css")
+    title = _escaped(document.title() if is_sectioned(document) else f"gpudoctor: {document.verdict}")
+    digest = b64encode(sha256(rules.encode()).digest()).decode()
     roots = [one for one in document.findings if not one.explained_by]
-    questions = sorted({(one.why, one.code) for one in open_questions(document)})
-    parts = [_HEAD.replace("{title}", title), f"<h1>{title}</h1>", *map(_article, roots)]
-    if questions:
-        parts += ["<h2>Unknown</h2>", "<ul>"]
-        parts += [f"<li>{_escaped(why)} <span class='small'>{_escaped(code)}</span></li>" for why, code in questions]
-        parts.append("</ul>")
-    parts.append("<details>" if roots else "<details open>")
+    parts = [
+        text_beside(__file__, "head.html").format(digest=digest, title=title, style=rules).rstrip(),
+        f"<h1>{title}</h1>",
+    ]
+    if is_sectioned(document):
+        parts += [f"<p class='small'>{_escaped(one)}</p>" for one in document.about()]
+        parts += ["<ul>", *(_in_short(one, number) for number, one in enumerate(roots, 1)), "</ul>"] if roots else []
+        parts += _stack(document, roots)
+    parts += ["<h2>Findings</h2>"] * bool(roots) + [_article(one, number) for number, one in enumerate(roots, 1)]
+    parts += _unknown(document)
+    if is_sectioned(document):
+        parts += [line for one in document.tables() for line in _table(one)]
     whole = _kept(document.text(TextStyle(symbols=style.symbols)))
-    parts.append(f"<summary>The whole report</summary>\n<pre>{whole}</pre>\n</details>\n</body>\n</html>")
+    parts += [
+        "<details>" if roots or is_sectioned(document) else "<details open>",
+        "<summary>The report as text</summary>",
+    ]
+    parts.append(f"<pre class='whole' tabindex='0'>{whole}</pre>\n</details>\n</main>\n</body>\n</html>")
     return "\n".join(parts) + "\n"
 
 
-def _article(finding: Finding) -> str:
+def _in_short(finding: Finding, number: int) -> str:
+    sign = _SIGNS.get(finding.severity.value, "·")
+    return f"<li>{sign} <a href='#f{number}'>{_escaped(finding.summary)}</a></li>"
+
+
+def _stack(document: Sectioned, roots: list[Finding]) -> Iterator[str]:
+    """The layers, one upon the other; the line between two is broken where a cause stands in the lower one."""
+    layers = document.layers()
+    if not layers:
+        return
+    numbers: dict[str, int] = {}
+    for number, one in enumerate(roots, 1):
+        numbers.setdefault(one.code, number)
+    yield "<h2>The stack, from the card up</h2>\n<ol class='stack'>"
+    for layer in layers:
+        word = f" <span class='small'>{_SIGNS[layer.mark]} {_WORDS[layer.mark]}</span>" if layer.mark else ""
+        yield f"<li class='{layer.mark or 'plain'}'><div><strong>{_escaped(layer.name)}</strong>{word}</div><div>"
+        yield from (f"<p>{_escaped(one)}</p>" for one in layer.lines)
+        links = [f"<a href='#f{numbers[code]}'>{_escaped(code)}</a>" for code in layer.codes if code in numbers]
+        yield (f"<p class='small'>{', '.join(links)}</p>" if links else "") + "</div></li>"
+    yield "</ol>"
+
+
+def _cell(cell: str | Cell) -> str:
+    if isinstance(cell, str):
+        return f"<td>{_escaped(cell)}</td>"
+    return f"<td class='{f'cell {cell.mark}' if cell.mark else 'plain'}'>{_escaped(cell.text)}</td>"
+
+
+def _unknown(document: Judged) -> Iterator[str]:
+    from doctor.output.finding_views import open_questions
+
+    questions = sorted({(one.why, one.code) for one in open_questions(document)})
+    if questions:
+        yield "<h2>Unknown</h2>\n<ul>"
+        yield from (f"<li>{_escaped(why)} <span class='small'>{_escaped(code)}</span></li>" for why, code in questions)
+        yield "</ul>"
+
+
+def _table(table: Table) -> Iterator[str]:
+    name = _escaped(table.title)
+    yield f"<details{' open' if table.is_open else ''}>\n<summary>{name} ({len(table.rows)})</summary>"
+    yield f"<div class='wide' role='region' aria-label='{name}' tabindex='0'><table>"
+    yield (
+        "<thead><tr>" + "".join(f"<th scope='col'>{_escaped(one)}</th>" for one in table.head) + "</tr></thead><tbody>"
+    )
+    yield from ("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in table.rows)
+    yield "</tbody></table></div>\n</details>"
+
+
+def _article(finding: Finding, number: int) -> str:
     kind = finding.severity.value
-    lines = [f"<article class='{kind}'>", f"<h2>{_escaped(finding.summary)}</h2>"]
+    lines = [f"<article class='{kind}' id='f{number}'>", f"<h3>{_escaped(finding.summary)}</h3>"]
     lines.append(f"<p class='small'>{kind} · {_escaped(finding.code)} · {_escaped(finding.subject)}</p>")
     evidence = [told for one in finding.evidence if (told := _told(one, finding))]
     lines += ["<ul>", *evidence, "</ul>"] if evidence else []
     if finding.explains:
         lines.append(f"<p>Explains {_escaped(', '.join(sorted({one.code for one in finding.explains})))}.</p>")
-    for number, remedy in enumerate(finding.remedies):
-        lines += _remedy(remedy, is_first=number == 0)
+    for place, remedy in enumerate(finding.remedies):
+        lines += _remedy(remedy, is_first=place == 0)
     if finding.docs:
         lines.append(f"<p class='small'>More: <code>{_escaped(finding.docs)}</code></p>")
     return "\n".join([*lines, "</article>"])
@@ -85,7 +133,7 @@ def _remedy(remedy: Remedy, *, is_first: bool) -> Iterator[str]:
 
     yield f"<p><strong>{_escaped(remedy.lead(first=is_first))}:</strong> {_escaped(remedy.summary)}</p>"
     if commands := commands_of(remedy):
-        yield f"<pre><code>{_kept(chr(10).join(commands))}</code></pre>"
+        yield f"<pre tabindex='0'><code>{_kept(chr(10).join(commands))}</code></pre>"
 
 
 def _escaped(text: str) -> str:

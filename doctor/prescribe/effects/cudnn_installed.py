@@ -27,7 +27,9 @@ def apply(effect: CudnnInstalled, world: SimulatedMachine) -> SimulatedMachine:
         main = made.cudnn(directory, release)[0]
         if effect.directory and main.startswith("lib"):  # an archive has the name for linkers as well
             made.links[f"{directory}/{main.partition('.so')[0]}.so"] = main
-        made.cudnn_header(header_directory(directory), release)
+        # Where the header of a directory of libraries lies: in include beside lib, else in /usr/include.
+        folder, _, name = directory.rpartition("/")
+        made.cudnn_header(f"{folder}/include" if name in {"lib", "lib64", "bin"} else "/usr/include", release)
     except (Uncovered, ValueError):
         return world
     return world.with_changes(made.onto(world.changes))
@@ -53,9 +55,3 @@ def library_directory(world: SimulatedMachine) -> str:
     machine = value_or(world.facts.system.machine, "x86_64")
     multiarch = f"/usr/lib/{_TRIPLETS.get(machine, 'x86_64-linux-gnu')}"
     return multiarch if world.host and world.host.is_dir(multiarch) else "/usr/lib64"
-
-
-def header_directory(libraries: str) -> str:
-    """Where the header of a directory of libraries lies: in include beside lib, else in /usr/include."""
-    folder, _, name = libraries.rpartition("/")
-    return f"{folder}/include" if name in {"lib", "lib64", "bin"} else "/usr/include"

@@ -48,19 +48,22 @@ class Source(NamedTuple):
     """A kind of record."""
 
     title: str  # "apt"
-    read: Callable[[Host, tuple[Environment, ...]], Iterable[Change]]  # raises HostError
+    read: Callable[[Host, tuple[Environment, ...], float], Iterable[Change]]  # since a time; raises HostError
     is_log: bool = True  # False: it shows the last change of each thing only, so that it has no beginning
 
 
-def records(host: Host, environments: tuple[Environment, ...]) -> Records:
-    """Read every source; what one lacks or cannot be read never costs the others."""
+def records(host: Host, environments: tuple[Environment, ...], since_s: float = 0.0) -> Records:
+    """Read every source; what one lacks or cannot be read never costs the others.
+
+    Parts of a log that were last written before `since_s` are skipped.
+    """
     found: list[Change] = []
     begins, unread = [], []
     package = sys.modules[__name__]
     for name in names_in(package):
         source = load_one(package, name, "SOURCE", Source)
         try:
-            changes = list(source.read(host, environments))
+            changes = list(source.read(host, environments, since_s))
         except HostError as error:
             unread.append((source.title, str(error)))
             continue
@@ -82,11 +85,16 @@ def _once(changes: list[Change]) -> Iterator[Change]:
         yield one
 
 
-def log_lines(host: Host, path: str) -> Iterator[tuple[int, str, Place]]:
-    """Yield the lines of a log and of its rotated parts, oldest first: number, text, place. A cut file ends early."""
+def log_lines(host: Host, path: str, since_s: float) -> Iterator[tuple[int, str, Place]]:
+    """Yield the lines of a log and of its rotated parts, oldest first: number, text, place. A cut file ends early.
+
+    A part that was last written before `since_s` is skipped, unread.
+    """
     folder, _, name = path.rpartition("/")
     parts = [one for one in names_of(host, folder) if one == name or _is_rotated(one, name)]
     for part in sorted(parts, key=lambda one: (one == name, -_number(one, name))):
+        if since_s and host.status(f"{folder}/{part}").mtime < since_s:
+            continue
         for number, line in enumerate(_text_lines(host, f"{folder}/{part}"), 1):
             yield number, line, Place(f"{folder}/{part}", number)
 

@@ -25,10 +25,10 @@ _KINDS = {
 _PACKAGE = re.compile(r"(?<![a-z0-9+.:-])([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9]+)? \(([^(),]*)(?:, ([^()]*))?\)")
 
 
-def _read(host: Host, _environments: tuple[Environment, ...]) -> Iterator[Change]:
+def _read(host: Host, _environments: tuple[Environment, ...], since_s: float) -> Iterator[Change]:
     at_s: float | None = None
     by = ""
-    for _number, line, place in log_lines(host, _LOG):
+    for _number, line, place in log_lines(host, _LOG, since_s):
         key, _, value = line.partition(": ")
         if key == "Start-Date":
             at_s, by = local_time(value), ""

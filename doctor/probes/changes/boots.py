@@ -21,7 +21,7 @@ _WTMP_BYTES = 16 << 20
 _KERNEL = slice(76, 332)  # of a boot's record, the release of the kernel
 
 
-def _read(host: Host, _: tuple[Environment, ...]) -> Iterator[Change]:
+def _read(host: Host, _: tuple[Environment, ...], _since_s: float) -> Iterator[Change]:
     try:
         content = host.read_bytes(_WTMP, _WTMP_BYTES)
     except HostError:

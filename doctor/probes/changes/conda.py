@@ -15,16 +15,16 @@ from doctor.probes.changes import Change, Source, local_time, log_lines
 _PACKAGE = re.compile(r"(\S+)-([^\s-]+)-[^\s-]+")
 
 
-def _read(host: Host, environments: tuple[Environment, ...]) -> Iterator[Change]:
+def _read(host: Host, environments: tuple[Environment, ...], since_s: float) -> Iterator[Change]:
     for one in environments:
         if one.kind == "conda":
-            yield from _revisions(host, one.prefix)
+            yield from _revisions(host, one.prefix, since_s)
 
 
-def _revisions(host: Host, prefix: str) -> Iterator[Change]:
+def _revisions(host: Host, prefix: str, since_s: float) -> Iterator[Change]:
     at_s, by = None, ""
     gone: dict[str, Change] = {}
-    for _number, line, place in log_lines(host, f"{prefix}/conda-meta/history"):
+    for _number, line, place in log_lines(host, f"{prefix}/conda-meta/history", since_s):
         if line.startswith("==> "):
             yield from gone.values()
             at_s, by, gone = local_time(line.strip("=<> ")), "", {}

@@ -17,8 +17,8 @@ _WORDS = 6
 _NONE = "<none>"
 
 
-def _read(host: Host, _: tuple[Environment, ...]) -> Iterator[Change]:
-    for _number, line, place in log_lines(host, _LOG):
+def _read(host: Host, _: tuple[Environment, ...], since_s: float) -> Iterator[Change]:
+    for _number, line, place in log_lines(host, _LOG, since_s):
         words = line.split()
         if len(words) != _WORDS or words[2] not in _KINDS:
             continue

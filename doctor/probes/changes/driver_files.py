@@ -19,7 +19,7 @@ _UNINSTALLER = "/var/log/nvidia-uninstall.log"
 _DKMS = "/var/lib/dkms/nvidia"
 
 
-def _read(host: Host, _: tuple[Environment, ...]) -> Iterator[Change]:
+def _read(host: Host, _: tuple[Environment, ...], _since_s: float) -> Iterator[Change]:
     for path, what in ((_INSTALLER, "installed"), (_UNINSTALLER, "removed")):
         release = re.search(r"^installer version: (\d[\d.]*)", text_of(host, path), re.MULTILINE)
         yield from _of_file(

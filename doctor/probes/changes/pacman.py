@@ -16,9 +16,9 @@ _LINE = re.compile(
 _COMMAND = re.compile(r"\[[^\]]+\] \[PACMAN\] Running '(.*)'$")
 
 
-def _read(host: Host, _: tuple[Environment, ...]) -> Iterator[Change]:
+def _read(host: Host, _: tuple[Environment, ...], since_s: float) -> Iterator[Change]:
     by = ""
-    for _number, line, place in log_lines(host, _LOG):
+    for _number, line, place in log_lines(host, _LOG, since_s):
         command, found = _COMMAND.match(line), _LINE.match(line)
         by = command[1] if command else by
         at_s = zoned_time(found[1]) if found else None

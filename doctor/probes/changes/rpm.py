@@ -19,10 +19,10 @@ _LINE = re.compile(
 )
 
 
-def _read(host: Host, _: tuple[Environment, ...]) -> Iterator[Change]:
+def _read(host: Host, _: tuple[Environment, ...], since_s: float) -> Iterator[Change]:
     """The release that goes is written after the one that comes."""
     waiting: dict[str, Change] = {}
-    for _number, line, place in log_lines(host, _LOG):
+    for _number, line, place in log_lines(host, _LOG, since_s):
         found = _LINE.match(line)
         at_s = zoned_time(found[1]) if found else None
         if found is None or at_s is None:

@@ -24,7 +24,7 @@ _FOLDERS = ("/etc/profile.d", "/etc/ld.so.conf.d", "/etc/modprobe.d", "/etc/modu
 _AT_HOME = (".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".config/fish/config.fish", ".theanorc")
 
 
-def _read(host: Host, _: tuple[Environment, ...]) -> Iterator[Change]:
+def _read(host: Host, _: tuple[Environment, ...], _since_s: float) -> Iterator[Change]:
     """A link's own time: /usr/local/cuda leads elsewhere when it was made again."""
     home = host.environ.get("HOME", "")
     paths = [*_FILES, *(f"{home}/{name}" for name in _AT_HOME if home)]

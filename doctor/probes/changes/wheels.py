@@ -18,7 +18,7 @@ _AT_ONCE_S = 60.0
 _SUFFIX = ".dist-info"
 
 
-def _read(host: Host, environments: tuple[Environment, ...]) -> Iterator[Change]:
+def _read(host: Host, environments: tuple[Environment, ...], _since_s: float) -> Iterator[Change]:
     for one in environments:
         found = list(_installed(host, one))
         times = [each.at_s for each in found]

@@ -13,9 +13,9 @@ _KINDS = {"install": "installed", "remove": "removed"}
 _FIELDS = 5
 
 
-def _read(host: Host, _: tuple[Environment, ...]) -> Iterator[Change]:
+def _read(host: Host, _: tuple[Environment, ...], since_s: float) -> Iterator[Change]:
     by = ""
-    for _number, line, place in log_lines(host, _LOG):
+    for _number, line, place in log_lines(host, _LOG, since_s):
         fields = line.split("|")
         if len(fields) < _FIELDS:
             continue

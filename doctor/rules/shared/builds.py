@@ -125,16 +125,12 @@ def _all_rows(package: str, matrix: Matrix) -> tuple[FrameworkRow, ...]:
 
 def has_wheel(row: FrameworkRow, environment: Environment) -> bool:
     """Whether a build has a wheel for the Python of an environment; yes where either is not known."""
-    return has_python(row, _minor(value_or(environment.python, "")))
+    return has_python(row, ".".join(value_or(environment.python, "").split(".")[:2]))
 
 
 def _is_published(row: FrameworkRow) -> bool:
     """No pre-release, and more than an announcement."""
     return row.confidence != "low" and not re.search(r"\d(a|b|rc|\.dev)\d", row.versions)
-
-
-def _minor(python: str) -> str:
-    return ".".join(python.split(".")[:2])
 
 
 def runs_on_driver(row: FrameworkRow, facts: Facts, matrix: Matrix) -> bool:

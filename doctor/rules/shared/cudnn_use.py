@@ -360,7 +360,8 @@ def _is_library(name: str) -> bool:
 def reinstall_need(copy: CudnnCopy, facts: Facts) -> InstallPackage | InstallSystemPackage | InstallCudnn:
     """The need to have this copy whole again, through whatever put it there."""
     name, _, version = copy.owner.partition(" ")
-    interpreter = _interpreter(copy, facts)
+    around = _environment(copy, facts)
+    interpreter = around.interpreter if around else ""
     if copy.origin in {"wheel", "framework"} and name and interpreter:
         return InstallPackage(name, f"=={version}" if version else "", interpreter, reinstall=True)
     if not name and (wheel := _put_over(copy, facts)):
@@ -391,11 +392,6 @@ def _cuda_around(copy: CudnnCopy, facts: Facts) -> str:
         return str(major)
     around = (one for one in value_or(facts.toolkit.toolkits, ()) if copy.path.startswith(f"{one.path}/"))
     return next((str(one.cuda.value) for one in around if isinstance(one.cuda, Seen)), "")
-
-
-def _interpreter(copy: CudnnCopy, facts: Facts) -> str:
-    around = _environment(copy, facts)
-    return around.interpreter if around else ""
 
 
 def _environment(copy: CudnnCopy, facts: Facts) -> Environment | None:

@@ -26,7 +26,7 @@ def start_of(cuda: CudaVersion, facts: Facts, matrix: Matrix) -> Start:
     try:
         floor = matrix.driver_floor(cuda, facts.system.family.get())
     except Uncovered:
-        if not _says_so(facts, cuda):
+        if not (isinstance(facts.driver.cuda, Seen) and facts.driver.cuda.value >= cuda):
             raise
         return Start(None, f"driver {driver} reports CUDA {cuda}")
     if driver >= floor:
@@ -35,10 +35,6 @@ def start_of(cuda: CudaVersion, facts: Facts, matrix: Matrix) -> Start:
     if compat:
         return Start(None, f"{compat.path} (forward-compatible libcuda) supports CUDA {cuda} on driver {driver}")
     return Start(floor, f"CUDA {cuda} needs driver {floor} or newer; this is {driver}")
-
-
-def _says_so(facts: Facts, cuda: CudaVersion) -> bool:
-    return isinstance(facts.driver.cuda, Seen) and facts.driver.cuda.value >= cuda
 
 
 def _compat(facts: Facts, floor: DriverRelease) -> DriverLibrary | None:

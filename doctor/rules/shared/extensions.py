@@ -54,7 +54,9 @@ class Runtime(NamedTuple):
 def _packages(facts: Facts) -> Iterator[ExtensionPackage]:
     """Raises UnseenError where the extensions of an environment could not be looked at."""
     for environment in facts.environments.get():
-        torch = _extended_in(environment)
+        # The CUDA build of what extensions are made for; None for another build, which other rules are about.
+        found = (one for one in value_or(environment.frameworks, ()) if traits_of(one.package).extended)
+        torch = next((one for one in found if value_or(one.build, "cuda").startswith("cu")), None)
         if torch is None:
             continue
         by_name: dict[str, list[Extension]] = {}
@@ -69,12 +71,6 @@ def _is_for(module: Extension, torch: Framework) -> bool:
     """Whether a library is one for this torch, where its name says for which: no other one is loaded."""
     named = re.search(_TORCH_IN_NAME, module.path.rpartition("/")[2])
     return named is None or torch.version.split(".")[:2] == [named[1], named[2]]
-
-
-def _extended_in(environment: Environment) -> Framework | None:
-    """The CUDA build of what extensions are made for; None for another build, which other rules are about."""
-    found = (one for one in value_or(environment.frameworks, ()) if traits_of(one.package).extended)
-    return next((one for one in found if value_or(one.build, "cuda").startswith("cu")), None)
 
 
 EXTENSION_PACKAGES: Subjects[ExtensionPackage] = Subjects("compiled extension of torch", _packages)

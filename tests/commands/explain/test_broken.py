@@ -38,11 +38,11 @@ def test_what_was_printed_has_its_cause(one: Broken) -> None:
     assert complaint(one, recording(one)) == ""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
     shop = Workshop(tmp_path_factory.mktemp("broken"))
     yield shop
-    shop.close()  # gigabytes: pytest would keep the last three
+    shop.close()  # gigabytes, which the tests of other modules need
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ class Told(NamedTuple):
         return str(self.report["copies"][0]["result"]) if self.report["copies"] else ""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Release]]:
     found: dict[str, Release] = {}
     base = tmp_path_factory.mktemp("releases")
@@ -84,7 +84,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
         return found[version]
 
     yield get
-    shutil.rmtree(base)  # gigabytes: pytest would keep the last three
+    shutil.rmtree(base)  # gigabytes, which the tests of other modules need
 
 
 class Lab:

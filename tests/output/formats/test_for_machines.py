@@ -9,8 +9,11 @@ import subprocess
 import sys
 import tarfile
 import xml.etree.ElementTree as ET
+import zipfile
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,7 +25,9 @@ from markdown_it import MarkdownIt
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif  # of the official schema
 
+from compat.version import CudaVersion
 from doctor.cli import execute
+from doctor.commands.check import sections
 from doctor.commands.check.command import CheckSubject, ReportOptions, check, report_of
 from doctor.commands.check.document import CheckDocument
 from doctor.model.facts import Facts, Machine
@@ -36,7 +41,7 @@ from doctor.output.write import format_for
 from tests.image.pack import config_of, oci, tar_with
 from tests.lab.case import examine
 from tests.lab.cases import CASES
-from tests.machine import environment, framework, gpu, machine, nvml, report_on, seen, system, unseen
+from tests.machine import driver, environment, framework, gpu, machine, nvml, report_on, seen, system, unseen
 from tests.wheels import CACHE
 
 HOSTILE = '2.9"><script>%0A::error\n::error title=x::`y`]]>\u202e\udcff\x00\\[a](http://x)](b){0}@you</script>'
@@ -280,15 +285,19 @@ def test_junit(report: Report) -> None:
     assert {one.tag for one in suite.iter()} <= {"testsuite", "testcase", "failure", "error", "skipped", "system-out"}
 
 
+def run_pip_download(requirement: str, name: str, *options: str) -> Path:
+    """The directory of the cache that holds it."""
+    folder = CACHE / name
+    if not list(folder.glob("*")):
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *options]
+        subprocess.run([*command, "--dest", str(folder), requirement], check=True)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def jenkins_schema() -> etree.XMLSchema:
     """Jenkins' junit-10.xsd, which pytest's own source release holds for its tests."""
-    folder = CACHE / "junit-10"
-    found = list(folder.glob("*.tar.gz"))
-    if not found:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary=:all:"]
-        subprocess.run([*command, "--dest", str(folder), "pytest==8.3.5"], check=True)
-        found = list(folder.glob("*.tar.gz"))
+    found = list(run_pip_download("pytest==8.3.5", "junit-10", "--no-binary=:all:").glob("*.tar.gz"))
     with tarfile.open(found[0]) as archive:
         member = next(one for one in archive.getmembers() if one.name.endswith("example_scripts/junit-10.xsd"))
         stream = archive.extractfile(member)
@@ -346,22 +355,44 @@ def test_markdown(report: Report) -> None:
 
 
 OUR_MARKS = {
-    *("html", "head", "meta", "title", "style", "body", "h1", "h2", "article", "p", "ul", "li", "span", "strong"),
-    *("pre", "code", "details", "summary"),
+    *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "article", "p", "ul", "ol", "li"),
+    *("span", "strong", "div", "a", "pre", "code", "details", "summary", "table", "thead", "tbody", "tr", "th", "td"),
 }
+OUR_ATTRIBUTES = {"class", "open", "id", "href", "tabindex", "role", "aria-label", "scope"}
 
 
 def test_html(report: Report) -> None:
-    """Nothing of a machine becomes mark-up; each finding is there with what mends it."""
+    """Nothing of a machine becomes mark-up; each finding is there with what mends it, and the links lead to it."""
     page = lxml.html.document_fromstring(rendered("html", report))
     assert {one.tag for one in page.iter()} <= OUR_MARKS
-    assert {name for one in page.iterfind(".//body//*") for name in one.attrib} <= {"class", "open"}
+    assert {name for one in page.iterfind(".//body//*") for name in one.attrib} <= OUR_ATTRIBUTES
     roots = [one for one in report.findings if not one.explained_by]
-    assert [one.findtext("h2") for one in page.iterfind(".//article")] == [line(one.summary) for one in roots]
+    assert [one.findtext("h3") for one in page.iterfind(".//article")] == [line(one.summary) for one in roots]
     assert [one.text for one in page.iterfind(".//article//pre/code")] == [
         "\n".join(told) for one in roots for each in one.remedies if (told := commands_of(each))
     ]
-    assert page.findtext(".//details/pre") == CheckDocument(report).text(TextStyle())
+    assert page.findtext(".//pre[@class='whole']") == CheckDocument(report).text(TextStyle())
+    targets = {f"#{one.get('id')}" for one in page.iterfind(".//article")}
+    assert {one.get("href") for one in page.iterfind(".//a")} == targets
+    (style,) = page.iterfind(".//style")
+    (policy,) = (one.get("content") for one in page.iterfind(".//meta") if one.get("http-equiv"))
+    digest = b64encode(sha256((style.text or "").encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'"
+
+
+@pytest.mark.parametrize(
+    ("facts", "layer", "mark"),
+    [
+        ({"driver": driver("450.80.02")}, "Driver", "error"),
+        ({"gpus": unseen("NVML does not answer")}, "GPU", "unknown"),
+        ({}, "Driver", "ok"),
+    ],
+)
+def test_the_layer_that_is_to_be_mended_is_marked(facts: dict[str, Any], layer: str, mark: str) -> None:
+    torch = framework("torch", "2.9.1+cu128", cuda=seen(CudaVersion.parse("12.8")))
+    seen_of = machine(**{"gpus": seen((gpu(),)), "environments": seen((environment(torch),)), **facts})
+    layers = {one.name: one for one in sections.layers(report_on(seen_of))}
+    assert layers[layer].mark == mark
 
 
 @pytest.mark.system
@@ -378,6 +409,34 @@ def test_html_in_a_browser(name: str, tmp_path: Path) -> None:
     assert [(one.tag, one.text_content().strip()) for one in shown.iterfind(".//body//*")] == [
         (one.tag, one.text_content().strip()) for one in written.iterfind(".//body//*")
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.system
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_that_everybody_can_read(scheme: str, tmp_path: Path) -> None:
+    """By axe-core in Chromium: landmarks, names, contrast of all texts; a telephone has no sideways scroll."""
+    (script,) = run_pip_download("axe-playwright-python==0.1.8", "axe").glob("*.whl")
+    with zipfile.ZipFile(script) as wheel:
+        axe = wheel.read("axe_playwright_python/axe.min.js").decode()
+    page = rendered("html", made("broken")).replace("<details>", "<details open>")
+    page = re.sub(r"<meta http-equiv[^>]*>", "", page).replace(
+        "</body>",
+        f"<script>{axe}</script><script>axe.run().then(r => document.documentElement.dataset.axe = JSON.stringify("
+        "[r.violations.map(v => v.id), r.passes.map(v => v.id), document.body.scrollWidth]))</script></body>",
+    )
+    if scheme == "dark":  # the option of headless Chromium for it changes with its releases
+        page = page.replace("(prefers-color-scheme: dark)", "all").replace("light dark", "dark")
+    (tmp_path / "page.html").write_text(page)
+    argv = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"]
+    argv += ["--window-size=500,900", f"--user-data-dir={tmp_path / 'profile'}", (tmp_path / "page.html").as_uri()]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    told = lxml.html.document_fromstring(done.stdout).get("data-axe")
+    assert told, done.stderr[-500:]
+    violations, passes, width = json.loads(told)
+    assert violations == []
+    assert {"color-contrast", "landmark-one-main", "page-has-heading-one", "list"} <= {*passes}
+    assert width <= 500
 
 
 def test_a_comment_has_room_for_its_end() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from doctor.commands.bench.algorithms import Measured, Trial, fastest
@@ -128,14 +128,11 @@ class CudnnConvolver:
         found = trial.measured(backend, backend.limit_bytes, _RUNS_TO_CHOOSE)
         best = fastest(found, backend.limit_bytes)
         if best is None:
-            raise NoAlgorithm(f"{place} {self._problem.label}: {'; '.join(_why_not(found))}")
+            why_not = (f"{one.algorithm} {one.status} {one.detail}".strip() for one in found)
+            raise NoAlgorithm(f"{place} {self._problem.label}: {'; '.join(why_not)}")
         self._chosen[trial.direction] = best
         backend.algorithms[place] = best.algorithm
         return best
-
-
-def _why_not(found: tuple[Measured, ...]) -> Iterator[str]:
-    return (f"{one.algorithm} {one.status} {one.detail}".strip() for one in found)
 
 
 def problem(geometry: Geometry, batch: int, dtype: str) -> Problem:

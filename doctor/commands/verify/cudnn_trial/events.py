@@ -91,7 +91,10 @@ class Reading:
         try:
             self._take(event)
         except _Unreadable:
-            self._distrust()
+            # What the last stage said can no longer be told from what was written over it.
+            self._is_trusted = False
+            if not self._stage and self._stages:
+                self._stage = self._stages.pop().name
 
     def _take(self, event: Event | None) -> None:
         takers = {"begin": self._begin, "doing": self._do, "row": self._row, "end": self._end}
@@ -99,12 +102,6 @@ class Reading:
         if event is None or taker is None:
             raise _Unreadable
         taker(event)
-
-    def _distrust(self) -> None:
-        """What the last stage said can no longer be told from what was written over it."""
-        self._is_trusted = False
-        if not self._stage and self._stages:
-            self._stage = self._stages.pop().name
 
     def log(self, elapsed_s: float) -> Log:
         """What it comes to after so many seconds; a stage that was cut off took what the others have not taken."""

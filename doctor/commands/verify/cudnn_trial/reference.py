@@ -43,7 +43,9 @@ def _backward_data(w: Array, dy: Array, problem: Problem) -> Array:
         for inputs, outputs in _groups(problem):
             weights = _at(w, tap)[outputs]
             padded[view][:, inputs] += _mixed(dy[:, outputs], weights.T)
-    return padded[_inside(problem)]
+    # What of the padded input is not padding.
+    spatial = (slice(pad, pad + size) for pad, size in zip(problem.padding, problem.x[2:], strict=True))
+    return padded[(slice(None), slice(None), *spatial)]
 
 
 def _backward_filter(x: Array, dy: Array, problem: Problem) -> Array:
@@ -62,12 +64,6 @@ def _padded(x: Array, problem: Problem) -> Array:
     import numpy as np
 
     return np.pad(x, ((0, 0), (0, 0), *((pad, pad) for pad in problem.padding)))
-
-
-def _inside(problem: Problem) -> tuple[slice, ...]:
-    """What of the padded input is not padding."""
-    spatial = (slice(pad, pad + size) for pad, size in zip(problem.padding, problem.x[2:], strict=True))
-    return (slice(None), slice(None), *spatial)
 
 
 def _at(weights: Array, tap: tuple[int, ...]) -> Array:

@@ -28,7 +28,8 @@ def nccl(trial: Trial) -> dict[str, Any]:
     order = trial.order
     mine = whole_numbers((_NUMBERS,), _GREATEST, order.rank).astype("float32")
     expected = np.sum([whole_numbers((_NUMBERS,), _GREATEST, rank) for rank in range(order.together)], axis=0)
-    way = _way()
+    # By CuPy's binding, else by PyTorch, where it lies beside gpudoctor; None for neither.
+    way = next((way for has_one, way in ((_has_cupys, _by_cupy), (_has_torchs, _by_torch)) if _asked(has_one)), None)
     if way is None and order.together == 1:
         return {"not_asked": "one GPU, which reduces with none, and no NCCL here"}
     if way is None:
@@ -41,11 +42,6 @@ def nccl(trial: Trial) -> dict[str, Any]:
     if found.detail:
         raise wrong("ncclAllReduce", f"the sum over {order.together} GPUs: {found.detail}", facts)
     return facts
-
-
-def _way() -> _Way | None:
-    """By CuPy's binding, else by PyTorch, where it lies beside gpudoctor; None for neither."""
-    return next((way for has_one, way in ((_has_cupys, _by_cupy), (_has_torchs, _by_torch)) if _asked(has_one)), None)
 
 
 def _asked(has_one: Callable[[], bool]) -> bool:
@@ -71,7 +67,8 @@ def _by_cupy(trial: Trial, mine: Any) -> tuple[Any, dict[str, Any]]:
     from cupy.cuda import nccl as binding
 
     order, memory = trial.order, trial.memory
-    one_id = _as_cupys(agreed(trial, "nccl-id", lambda: _for_json(binding.get_unique_id())))
+    told = agreed(trial, "nccl-id", lambda: _for_json(binding.get_unique_id()))
+    one_id = bytes.fromhex(told) if isinstance(told, str) else tuple(told)
     given, out = memory.up(mine), memory.garbage(mine.shape, "float32")
     team = binding.NcclCommunicator(order.together, one_id, order.rank)
     addresses = memory.address(given), memory.address(out)
@@ -85,10 +82,6 @@ def _by_cupy(trial: Trial, mine: Any) -> tuple[Any, dict[str, Any]]:
 def _for_json(unique: bytes | tuple[int, ...]) -> str | list[int]:
     """CuPy's id of a group: 128 bytes from CuPy 14 on, before that as many C chars, signed."""
     return unique.hex() if isinstance(unique, bytes) else list(unique)
-
-
-def _as_cupys(told: str | list[int]) -> bytes | tuple[int, ...]:
-    return bytes.fromhex(told) if isinstance(told, str) else tuple(told)
 
 
 def _by_torch(trial: Trial, mine: Any) -> tuple[Any, dict[str, Any]]:

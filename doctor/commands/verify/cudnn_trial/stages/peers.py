@@ -50,15 +50,11 @@ def _gb_per_s(trial: Trial, pair: dict[str, Any]) -> float:
 
 def _pair(trial: Trial, source: int, target: int) -> dict[str, Any]:
     trial.events.doing(f"a copy from GPU {source} to GPU {target}")
-    sent = _words(source, target)
-    arrived = trial.memory.copy_to_peer(sent, source, target)
-    changed = int((sent != arrived).sum())
-    return {"source": source, "target": target, "direct": trial.memory.reaches_peer(source, target), "changed": changed}
-
-
-def _words(source: int, target: int) -> Array:
-    """Other words for each pair, so that what an earlier copy left does not pass for this one's."""
+    # Other words for each pair, so that what an earlier copy left does not pass for this one's.
     import numpy as np
 
     words = np.arange(_WORDS, dtype="uint64") * _MIXED + (source << 16) + (target << 8) + 1
-    return words.astype("uint32")
+    sent = words.astype("uint32")
+    arrived = trial.memory.copy_to_peer(sent, source, target)
+    changed = int((sent != arrived).sum())
+    return {"source": source, "target": target, "direct": trial.memory.reaches_peer(source, target), "changed": changed}

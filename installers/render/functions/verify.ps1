@@ -1,6 +1,3 @@
-"""Functions of PowerShell scripts that several kinds of step call."""
-
-VERIFY = """\
 function Test-Digest([string] $File, [string[]] $Sha256) {
     if ($env:GPUDOCTOR_SHA256) { $Sha256 += $env:GPUDOCTOR_SHA256 }
     return $Sha256 -contains (Get-FileHash -Algorithm SHA256 -LiteralPath $File).Hash
@@ -17,16 +14,3 @@ function Confirm-Digest([string] $File, [string[]] $Sha256) {
     if (-not $Sha256) { throw "the checksum of ${File} is unknown: to trust it, set GPUDOCTOR_SHA256 to its checksum" }
     throw "$File is not the file that was meant: another digest"
 }
-"""
-FIND = """\
-function Find-File([string] $Name) {
-    # A bare name is searched here, beside this script and in Downloads.
-    if ([IO.Path]::IsPathRooted($Name)) { return $Name }
-    foreach ($place in '.', $PSScriptRoot, (Join-Path $env:USERPROFILE 'Downloads')) {
-        if (-not $place) { continue }
-        $file = Join-Path $place $Name
-        if (Test-Path -LiteralPath $file) { return (Resolve-Path -LiteralPath $file).ProviderPath }
-    }
-    throw "$Name is not here, not beside this script and not in Downloads"
-}
-"""

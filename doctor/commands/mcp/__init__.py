@@ -1,0 +1,1 @@
+"""A server for programs that speak the Model Context Protocol: questions only, nothing is changed."""

@@ -1,0 +1,4 @@
+stop() {
+  printf 'stopped: %s\n' "$*" >&2
+  exit 1
+}
