@@ -57,6 +57,13 @@ def default_build(package: str, version: str, os_family: str, arch: str, matrix:
     return served[0] if len(served) == 1 else None
 
 
+def is_served_by_default(spec: Spec, os_family: str, arch: str, matrix: Matrix) -> bool:
+    """Return whether the package index itself serves this build of an exact release, so that none need be named."""
+    release = re.fullmatch(r"==([\w.]+)", spec.versions)
+    row = default_build(spec.name, release[1], os_family, arch, matrix) if release and spec.build else None
+    return row is not None and row.build == spec.build and is_default_build(row)
+
+
 def cpu_in_place_of(row: FrameworkRow, version: str, os_family: str, arch: str, matrix: Matrix) -> FrameworkRow | None:
     """Return the CPU build that pip installs in place of this CUDA build without an index; None if there is none."""
     default = default_build(row.package, version, os_family, arch, matrix) if is_cuda_row(row) else None

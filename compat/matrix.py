@@ -466,9 +466,9 @@ class Matrix:
             raise Uncovered(f"a package index for {package} {version} ({build})".replace("  ", " "))
         return found
 
-    def repository(self, distribution: str, version: str, arch: str) -> RepositoryRow:
+    def repository(self, distribution: str, version: str, arch: str, table: str = "repositories") -> RepositoryRow:
         """NVIDIA's package repository for a distribution ("ubuntu", "24.04") and machine; raises Uncovered."""
-        rows: tuple[RepositoryRow, ...] = self.rows("index", "repositories")
+        rows: tuple[RepositoryRow, ...] = self.rows("index", table)
         major = version.partition(".")[0]
         found = _first(
             rows,

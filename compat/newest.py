@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from compat.base.record import NamedTuple
 from compat.build import default_build, has_python, is_default_build, release_key
@@ -28,6 +28,13 @@ class Taken(NamedTuple):
 
     version: str  # "2.15.0"
     build: str  # "cu132"; "" for a package that names its builds otherwise
+
+
+def newest_beside(spec: Spec, where: Where, fits: Callable[[FrameworkRow], bool], matrix: Matrix) -> str:
+    """Return the newest release of the default index whose row fits what is there; "" if no row tells it."""
+    rows: tuple[FrameworkRow, ...] = matrix.rows(spec.name, "builds")
+    fitting = tuple(row for row in rows if fits(row))
+    return next((one for one in _releases(rows, spec, where) if _has(fitting, one, where)), "")
 
 
 def newest(spec: Spec, indexes: Iterable[str], where: Where, matrix: Matrix) -> Taken | None:

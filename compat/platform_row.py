@@ -119,6 +119,20 @@ class SystemRow(NamedTuple):
     note: str
 
 
+class CondaRow(NamedTuple):
+    """An installer of conda. File platform.json, table conda."""
+
+    id: str
+    os: str
+    arch: str
+    url: str
+    sha256: str
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class DeclaredRow(NamedTuple):
     """The Pythons that the maker of a package names, where it has no wheels that tell. Table declared.
 
@@ -201,6 +215,7 @@ PLATFORM_TABLES: dict[str, dict[str, type]] = {
         "libraries": SystemLibraryRow,
         "jetpacks": JetpackRow,
         "systems": SystemRow,
+        "conda": CondaRow,
         "declared": DeclaredRow,
         "pips": PipRow,
         "aged-images": AgedImageRow,

@@ -43,7 +43,7 @@ def test_an_empty_root_gets_an_answer(empty: Path, capsys: pytest.CaptureFixture
         (["check", "--fail-on", "panic"], "known are error, info, warning"),
         (["check", "--nonsense"], "--nonsense"),
         (["check", "--python", "/no/such/python"], "/no/such/python"),
-        (["check", "--timeout", "0"], "--timeout: a number of seconds above 0"),
+        (["check", "--timeout", "0"], "--timeout: give a number of seconds above 0"),
         (["check", "--timeout", "soon"], "--timeout 'soon': a time such as 5s, 500ms or 2m"),
         (["chekc"], "chekc"),
         (["check", "--output", "/no/such/dir/report.txt"], "/no/such/dir/report.txt: No such file or directory"),
@@ -173,6 +173,15 @@ def test_the_everyday_check_parses_no_options(options: list[str]) -> None:
     for_a_fault = ("installers.", "doctor.prescribe.", "doctor.changes", "doctor.probes.changes")  # of this machine
     ours = [name for name in loaded if name.startswith(("compat.", "doctor.")) and not name.startswith(for_a_fault)]
     assert len(ours) <= MODULES_AT_MOST
+
+
+def test_explain_of_a_file_parses_no_options(tmp_path: Path) -> None:
+    file = tmp_path / "line.txt"
+    file.write_text("Torch not compiled with CUDA enabled\n", encoding="utf-8")
+    argv = repr(["explain", str(file)])
+    done = python("-c", f"import sys; from doctor.cli import execute; execute({argv}); print(' '.join(sys.modules))")
+    assert "cpu-only-wheel" in done.stdout
+    assert set(done.stdout.split()) & {"typer", "doctor.probes", "doctor.cli.explain"} == set()
 
 
 def test_the_help_loads_no_probe_and_no_matrix() -> None:

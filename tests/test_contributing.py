@@ -26,6 +26,7 @@ FILES = {
     "A framework card": 1,
     "A row of the matrix": 1,
     "A signature": 1,
+    "A dump": 1,
     "An output format": 1,
     "A command": 1,
     "A network for `bench`": 1,
@@ -73,6 +74,13 @@ def network():
     return shapes.parameters(one), one.parameters
 
 
+def dump():
+    from doctor.commands.explain.dump import tell
+    from doctor.messages.reading import read
+
+    return [one.value for one in tell(read(io.BytesIO(b"zeta 1.0"))).said]
+
+
 def schema():
     from doctor.commands.check.schema import report_schema
 
@@ -91,6 +99,7 @@ print(json.dumps({
     "words": json.loads(file.read_text(encoding="utf-8"))["signatures"][0]["words"],
     "step": step(),
     "network": network(),
+    "dump": dump(),
     "schema": schema(),
 }))
 """
@@ -139,6 +148,10 @@ def test_each_thing_is_as_few_files_as_it_says() -> None:
     found = [one.section for one in examples()]
     assert {section: found.count(section) for section in found} == FILES
     assert all(sum(map(bool, one.text.splitlines())) <= 22 for one in examples()), "an example is short"
+
+
+def test_the_dump_tells_its_package(said: dict[str, Any]) -> None:
+    assert said["dump"] == ["zeta==1.0"]
 
 
 def test_the_rule_is_asked_about_the_facts_of_the_probe_and_its_remedy_is_proven(said: dict[str, Any]) -> None:

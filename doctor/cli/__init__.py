@@ -90,8 +90,8 @@ def main() -> NoReturn:
         sys.stdout.reconfigure(encoding=_encoding_for_paths(sys.stdout), errors="replace")
     if hanging := _not_answering(sys.argv[1:]):
         raise SystemExit(_complain(hanging, _bad_usage(sys.argv[1:])))
-    is_plain = _is_plain_check(sys.argv[1:])
-    if not is_plain:  # a signal itself ends the everyday check, which leaves nothing behind; to load this takes time
+    is_plain = _is_plain_check(sys.argv[1:]) or _is_plain_explain(sys.argv[1:])
+    if not is_plain:  # a signal itself ends the everyday commands, which leave nothing behind; to load this takes time
         from compat.base import process
 
         process.handle_signals()
@@ -171,6 +171,8 @@ def execute(argv: Sequence[str]) -> int:
     try:
         if _is_plain_check(argv):
             return _plain_check(tuple(argv[2:]))
+        if _is_plain_explain(argv):
+            return _plain_explain(*argv[1:])
         if not argv and _COMPLETION not in os.environ:
             return _overview()
         argv = _spelled_out(argv)
@@ -239,15 +241,36 @@ def _plain_check(pythons: tuple[str, ...]) -> int:
     return status
 
 
+def _is_plain_explain(argv: Sequence[str]) -> bool:
+    """Tell whether it is `explain` with no option, and at most a file, "-" or a code."""
+    return list(argv[:1]) == ["explain"] and len(argv) <= 2 and all(word[:1] != "-" or word == "-" for word in argv)
+
+
+def _plain_explain(subject: str = "") -> int:
+    """`explain` in a pipe: as above, typer would be a quarter of its time."""
+    from doctor.commands.explain.command import Question, explain
+    from doctor.output.write import terminal_style
+
+    text, status = explain(Question(subject), terminal_style())
+    print(text, end="")
+    return status
+
+
 def _overview() -> int:
     """Print the verdict line of a check and the commands to go on with; return the status of the check."""
     from doctor.commands.check.command import CheckSubject, ReportOptions, check
+    from doctor.output.page import Page
     from doctor.output.write import terminal_style
 
     text, status = check(CheckSubject(), ReportOptions(quiet=True), terminal_style())
-    width = max(map(len, _FIRST_COMMANDS))
-    rows = "".join(f"  {command.ljust(width)}  {what}\n" for command, what in _FIRST_COMMANDS.items())
-    print(f"{text}\n{rows}\nAll commands: gpudoctor --help")
+    width, page = max(map(len, _FIRST_COMMANDS)), Page(terminal_style())
+    fits = width + max(map(len, _FIRST_COMMANDS.values())) + 4 <= page.width
+    for command, what in _FIRST_COMMANDS.items():
+        if fits:
+            page.line(f"  {command.ljust(width)}  {what}")
+        else:
+            page.row(command, what)
+    print(f"{text}\n{page.text()}\nAll commands: gpudoctor --help")
     return status
 
 

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 from compat.cards import NoGpuName, gpu_card_of
 from compat.matrix import Matrix, Uncovered
-from compat.version import ComputeCapability, CudaVersion
+from compat.version import ComputeCapability, CudaVersion, DriverRelease
 from doctor.messages.reading import Reading
 from doctor.messages.widths import unwrap_lines
 
@@ -25,6 +25,13 @@ CARD = re.compile(
 _BUILD = re.compile(
     r"(?:\+|/whl/(?:nightly/)?|torch build: |bundled torch )cu(\d{2,3})\b|CUDA used to build PyTorch *: *(\d+)\.(\d+)"
     r"|pytorch[ \d.,]* cuda ?(\d+)\.(\d+)|cudatoolkit[= ]+(\d+)\.(\d+)|pytorch-cuda=(\d+)\.(\d+)",
+    re.IGNORECASE,
+)
+
+
+_DRIVER = re.compile(
+    r"\bdriver(?:[ _]ver(?:sion)?| release)?(?: is)?[ :=]{0,3}v?(\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w.])"
+    r"|NVIDIA-SMI (\d{3}\.\d{2,3}(?:\.\d{2})?)",
     re.IGNORECASE,
 )
 
@@ -52,6 +59,12 @@ class Clues:
             if len(card.capabilities) == 1:
                 found.update(card.capabilities)
         return tuple(sorted(found))
+
+    @cached_property
+    def driver(self) -> DriverRelease | None:
+        """The driver release that the text names first."""
+        found = _DRIVER.search(self.text)
+        return DriverRelease.parse(found[1] or found[2]) if found else None
 
     @cached_property
     def build_cuda(self) -> CudaVersion | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -14,6 +13,7 @@ from compat.base.errors import DataError
 from compat.base.record import NamedTuple
 from doctor.messages import decide, signatures
 from doctor.messages.clues import flexible
+from doctor.messages.signatures import table
 
 if TYPE_CHECKING:
     from doctor.messages.clues import Clues
@@ -79,39 +79,30 @@ def families() -> dict[str, Family]:
     names = sorted(name[:-5] for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("_"))
     if not names:
         raise DataError(f"{folder} holds no signatures")
-    shared = _rows(folder, "_shared")
-    return {name: _family(name, _rows(folder, name), shared) for name in names}
+    return {name: _family(name, table(name)) for name in names}
 
 
 def refutations() -> tuple[tuple[frozenset[str], str], ...]:
     """Return codes with the pattern of what refutes them: a text that holds it has another cause."""
-    folder = signatures.__path__[0]
-    shared = _rows(folder, "_shared")
-    rows = _rows(folder, "_refuted")["refuted"]
-    return tuple((frozenset(row["codes"]), _joined(row["by"], shared)) for row in rows)
+    return tuple((frozenset(row["codes"]), _joined(row["by"])) for row in table("_refuted")["refuted"])
 
 
-def _joined(pattern: str | list[str], shared: dict[str, list[str]]) -> str:
+def _joined(pattern: str | list[str]) -> str:
     """Join alternatives; "@boxed" stands for those of `_shared.json`."""
+    shared: dict[str, list[str]] = table("_shared")
     parts = [pattern] if isinstance(pattern, str) else pattern
     return "|".join(part for one in parts for part in (shared[one[1:]] if one.startswith("@") else (one,)))
 
 
-def _rows(folder: str, name: str) -> dict[str, Any]:
-    with open(os.path.join(folder, f"{name}.json"), encoding="utf-8") as file:
-        rows: dict[str, Any] = json.load(file)
-    return rows
-
-
-def _family(name: str, told: dict[str, Any], shared: dict[str, list[str]]) -> Family:
+def _family(name: str, told: dict[str, Any]) -> Family:
     def means(row: dict[str, Any]) -> Means:
-        patterns = {key: _joined(row[key], shared) for key in ("given", "unless") if key in row}
+        patterns = {key: _joined(row[key]) for key in ("given", "unless") if key in row}
         return Means(row["code"], row["says"], row["confidence"], **patterns, mends=row.get("fix", ""))
 
     return Family(
         tuple(
             Signature(
-                pattern=_joined(row["pattern"], shared),
+                pattern=_joined(row["pattern"]),
                 words=tuple(row["words"]),
                 source=row["source"],
                 means=tuple(map(means, row.get("means", ()))),

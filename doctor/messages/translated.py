@@ -5,12 +5,10 @@ Programs pass these words on: the loader's "cannot open shared object file" stan
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from functools import lru_cache
 
-from doctor.messages import signatures
+from doctor.messages.signatures import table
 
 
 def in_english(texts: Sequence[str]) -> Sequence[str]:
@@ -25,7 +23,6 @@ def in_english(texts: Sequence[str]) -> Sequence[str]:
 @lru_cache(maxsize=1)
 def _phrases() -> tuple[tuple[str, str], ...]:
     """Each phrase with its English, the longest first: some are the beginning of others."""
-    with open(os.path.join(signatures.__path__[0], "_translated.json"), encoding="utf-8") as file:
-        rows: dict[str, list[str]] = json.load(file)["phrases"]
+    rows: dict[str, list[str]] = table("_translated")["phrases"]
     pairs = ((foreign, english) for english, each in rows.items() for foreign in each)
     return tuple(sorted(pairs, key=lambda pair: (-len(pair[0]), pair)))

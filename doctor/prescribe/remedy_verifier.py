@@ -64,6 +64,11 @@ class RemedyVerifier:
         self._obstacles: Obstacles | None = None
         self._dependents: Dependents | None = None
 
+    @property
+    def has_host(self) -> bool:
+        """Whether the machine can be looked at again; a saved report or a text cannot."""
+        return self._start.host is not None
+
     def can_judge(self, answer: Answer) -> bool:
         """Whether the finding is one that a rule found: what a library answered when it was run is not."""
         return answer.code in self._rules

@@ -60,8 +60,14 @@ def reprobe(world: SimulatedMachine) -> Facts:
 
     NVML, PCI and the kernel are not asked a second time; what a remedy makes of them is an effect of its own.
     """
-    if not world.is_stale or world.host is None:
+    if not world.is_stale:
         return world.facts
+    if world.host is None and world.changes == Changes():
+        return world.facts
+    if world.host is None:  # with other files or variables
+        told = Unseen("only a look at that machine tells what is loaded then")
+        driver = world.facts.driver if world.has_new_driver else world.facts.driver._replace(libraries=told)
+        return world.facts._replace(loader=world.facts.loader._replace(predictions=told), driver=driver)
     from doctor.loader import code_tools, dlls
     from doctor.probes import Guard, compiler, configuration, cudnn, independent_probes, loader, predictions_of
     from doctor.probes import toolkit as toolkit_probe

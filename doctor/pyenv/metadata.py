@@ -109,6 +109,17 @@ def required_wheels(host: Host, distribution: Distribution) -> Iterator[str]:
                 yield normal(name[0])
 
 
+def of_extras(host: Host, distribution: Distribution, beginning: str) -> tuple[str, ...]:
+    """Return what its extras require whose name begins so, each release once, with the marker of its first extra."""
+    found: dict[str, str] = {}
+    with suppress(HostError):
+        for line in _requirements(host, distribution, metadata_file(distribution))[:_REQUIREMENTS_AT_MOST]:
+            requirement, _, marker = line.partition(";")
+            if "extra" in marker and normal(requirement).startswith(beginning):
+                found.setdefault(tidy(requirement), tidy(line))
+    return tuple(found.values())
+
+
 def _that_hold(host: Host, lines: list[str], marks: dict[str, str]) -> Iterator[str]:
     for line in lines[:_REQUIREMENTS_AT_MOST]:
         requirement, _, marker = line.partition(";")

@@ -22,7 +22,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
     A warning for what is installed, as it may be a build of one's own; what is only planned is not available.
     """
-    if traits_of(framework.package).runs_on:
+    is_known = framework.is_planned and matrix.has(framework.package)
+    if traits_of(framework.package).runs_on and not is_known:
         raise NotApplicable(f"{framework.package} has no separate builds")
     found = distribution_of(framework, facts)
     if found is None or found.kind != "wheel":

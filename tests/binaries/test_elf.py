@@ -169,7 +169,7 @@ def test_what_real_libraries_ask_and_define_is_what_pyelftools_says() -> None:
     [
         (b"", "ends after 0 bytes"),
         (b"#!/bin/sh\nexit 0 # a script that is long enough\n", "not an ELF file"),
-        (b"\x7fELF\x03\x01\x01" + bytes(60), "unknown class"),
+        (b"\x7fELF\x03\x01\x01" + bytes(60), "class or byte order of this ELF file is unknown"),
         (b"\x7fELF\x02\x01\x01" + bytes(9), "ends after 16 bytes"),
         (part_bytes("graph", "9.10.2")[:200], "ends after 200 bytes"),
     ],

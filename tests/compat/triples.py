@@ -30,6 +30,10 @@ _PLATFORMS = {
     "win_amd64": ("windows", "x86_64"),
 }
 
+# Wheels that hold nothing and require the same release of another package, by operating system: METADATA of
+# tensorflow 2.11 to 2.18 for Windows. Of 2.13.1 that one has no wheel for Python 3.8.
+_HOLLOW = {("tensorflow", "windows"): "tensorflow-intel"}
+
 
 class Triple(NamedTuple):
     """One wheel's product, release and platform, and a Python that it is for."""
@@ -45,7 +49,13 @@ def served(product: str) -> set[Triple]:
     """All that the user's index has of a product; pre-releases and yanked ones aside."""
     connection = connection_of(LiveHost(), (), "")
     wheels, _ = wheels_of(product, connection.indexes, Web(connection))
-    return {triple for wheel in wheels for triple in _triples(product, wheel)}
+    found = {triple for wheel in wheels for triple in _triples(product, wheel)}
+    for (name, os_family), other in _HOLLOW.items():
+        if name == product:
+            full = {one._replace(product=name) for one in served(other)}
+            releases = {one.release for one in full}
+            found -= {one for one in found - full if one.os_family == os_family and one.release in releases}
+    return found
 
 
 def _triples(product: str, wheel: Wheel) -> set[Triple]:

@@ -82,3 +82,18 @@ def test_what_is_said_is_what_came_of_it(host: Host, capsys: pytest.CaptureFixtu
     assert not [one for one in report["answers"] if one["answer"] == "unknown"]
     if host.torch != WORKED:
         assert host.errors  # what does not run is never passed over
+
+
+@pytest.mark.parametrize(
+    ("name", "summary"),
+    [
+        ("older-cudnn-by-variable", "remove /usr/lib/x86_64-linux-gnu from LD_LIBRARY_PATH"),
+        ("older-cuda-compat", "remove /usr/local/cuda-13.0/compat from LD_LIBRARY_PATH"),
+    ],
+)
+def test_a_variable_of_the_loader_is_corrected(name: str, summary: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is loaded then is only told on that machine; that is no reason to call the fix wrong."""
+    execute(["check", "--from", str(HERE / f"{name}.json.gz"), "--format", "json"])
+    remedy = json.loads(capsys.readouterr().out)["findings"][0]["remedies"][0]
+    assert remedy["summary"] == summary
+    assert "only a look" in remedy["left_open"]

@@ -32,6 +32,8 @@ _OF_PART = {
     relevance.CUDNN: "cuDNN",
     **dict.fromkeys((relevance.CONTAINER, relevance.SETTING), "System"),
 }
+# A setting is of the layer that it spoils: by the beginning of the code, or of one that it explains.
+_SPOILED = (("cudnn", "cuDNN"), ("forward-compat", "Driver"), ("cuda-visible", "GPU"), ("ld-library", "Python"))
 _VERDICTS = {"healthy": "no fault found", "no-gpu": "no GPU", "unknown": "not everything could be checked"}
 
 
@@ -93,7 +95,7 @@ def _layer_of(answer: Answer | None, subject: str, facts: Facts) -> str:
     """Where it is fixed by its first need; else whose subject it is."""
     needs = answer.needs[:1] if answer else ()
     for part in sorted(relevance.parts_of(needs), key=[*_OF_PART].index):
-        return _OF_PART[part]
+        return _spoiled(answer) if answer and part == relevance.SETTING else _OF_PART[part]
     if packages := relevance.packages_of(needs):
         return "cuDNN" if all(one.startswith("nvidia-cudnn") for one in packages) else "Python"
     if subject in {one.label for one in value_or(facts.gpus, ())} | {one.label for one in value_or(facts.pci, ())}:
@@ -101,6 +103,11 @@ def _layer_of(answer: Answer | None, subject: str, facts: Facts) -> str:
     if subject in {one.label for one in value_or(facts.cudnn, ())}:
         return "cuDNN"
     return "System" if subject == facts.machine.label else "Python"
+
+
+def _spoiled(answer: Answer) -> str:
+    codes = (answer.code, *(one.code for one in answer.explains))
+    return next((layer for start, layer in _SPOILED if any(code.startswith(start) for code in codes)), "System")
 
 
 def about(report: Report, version: str) -> tuple[str, ...]:

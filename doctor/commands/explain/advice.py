@@ -5,12 +5,16 @@ The commands are gpudoctor's own plans, or a wheel that a row of the matrix name
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from compat.base.paths import text_beside
 from compat.base.record import NamedTuple
-from compat.matrix import Matrix
+from compat.cards import NoGpuName, gpu_card_of
+from compat.matrix import Matrix, Uncovered
 from doctor.commands.explain.dump import Field, Said
 from doctor.messages.causes import Cause
 
@@ -37,14 +41,26 @@ def added(causes: tuple[Cause, ...], said: Iterable[Said], lines: str, matrix: M
     if not causes or causes[0].remedies or causes[0].mends:
         return causes
     first = causes[0]
-    advise = _ADVICE.get(first.code)
-    advice = advise(_shown(first, said, lines), matrix) if advise else ""
+    advise, shown = _ADVICE.get(first.code), _shown(first, said, lines)
+    advice = (advise(shown, matrix) if advise else "") or _fixed(first.code, shown)
     return (first._replace(mends=advice), *causes[1:]) if advice else causes
 
 
 def can_help(causes: tuple[Cause, ...]) -> bool:
     """Whether `added` may add something, so that the text is worth a look."""
-    return bool(causes) and not causes[0].remedies and not causes[0].mends and causes[0].code in _ADVICE
+    return bool(causes) and not (causes[0].remedies or causes[0].mends) and causes[0].code in {*_ADVICE, *_rows()}
+
+
+@lru_cache(maxsize=1)
+def _rows() -> dict[str, dict[str, str]]:
+    rows: dict[str, dict[str, str]] = json.loads(text_beside(__file__, "advice.json"))["advice"]
+    return rows
+
+
+def _fixed(code: str, shown: Shown) -> str:
+    """For the text's system; a code that only one system can have needs no word of it."""
+    each = _rows().get(code, {})
+    return each.get("windows" if shown.is_windows else "linux") or next(iter(each.values()), "")
 
 
 _IDS = {
@@ -104,11 +120,39 @@ def _driver(shown: Shown, _matrix: Matrix) -> str:
     return f"{fix} Or use a build for an older CUDA: `gpudoctor install {shown.framework}` finds it."
 
 
-def _code_for_gpu(shown: Shown, _matrix: Matrix) -> str:
-    if not shown.framework or shown.is_jetson:
+def _other_branch(shown: Shown, _matrix: Matrix) -> str:
+    if shown.is_jetson or shown.is_wsl:
         return ""
+    gpu = f' --gpu "{shown.gpu}"' if shown.gpu else ""
+    return (
+        f"Install the driver that drives this card: `gpudoctor install driver{_where(shown)}{gpu}` finds the branch "
+        "and prints the commands. Then reboot."
+    )
+
+
+def _code_for_gpu(shown: Shown, matrix: Matrix) -> str:
+    if shown.is_jetson:
+        return ""
+    if not shown.framework:
+        return _own_build(shown, matrix)
     solve = f"gpudoctor matrix solve {shown.framework}" + (f' --gpu "{shown.gpu}"' if shown.gpu else "")
     return f"Install a build that has code for this GPU: `{solve}` names the release and prints the commands."
+
+
+def _own_build(shown: Shown, matrix: Matrix) -> str:
+    """For a program whose builds are not known: which build to look for, and how to make one."""
+    try:
+        capability = gpu_card_of(shown.gpu, matrix).capabilities[0] if shown.gpu else None
+        cuda = f", built with CUDA {matrix.first_cuda_for(capability)} or newer" if capability else ""
+    except (Uncovered, NoGpuName):
+        capability, cuda = None, ""
+    arch = str(capability) if capability else "X.Y"
+    ask = "" if capability else "`nvidia-smi --query-gpu=name,compute_cap --format=csv` shows X.Y of this GPU. "
+    return (
+        f"{ask}Use a release of the program whose build has code for compute capability {arch}{cuda}. If you build it: "
+        f"`export TORCH_CUDA_ARCH_LIST={arch}` for an extension of torch, "
+        f"`cmake -DCMAKE_CUDA_ARCHITECTURES={arch.replace('.', '')}` for a CMake project."
+    )
 
 
 def _cpu_build(shown: Shown, _matrix: Matrix) -> str:
@@ -127,7 +171,7 @@ def _library(shown: Shown, matrix: Matrix) -> str:
     rows: tuple[LibraryRow, ...] = matrix.rows("libraries", "sonames")
     mine = [row for row in rows if named & {row.soname, row.dll}]
     if not mine:
-        return ""
+        return _unknown_library(shown)
     row = next((row for row in mine if row.cuda.startswith("==12")), mine[-1])  # cuRAND has one name in all of them
     cuda = re.sub(r"^>=(\d+)\..*|^==(\d+)\.\*$|^==", r"\1\2", row.cuda)
     toolkit = f"install the CUDA {cuda} toolkit: `gpudoctor install cuda {cuda}{_where(shown)}`"
@@ -135,6 +179,20 @@ def _library(shown: Shown, matrix: Matrix) -> str:
         fix = f"Install the library in the program's environment: `python -m pip install {row.wheel}`."
         return f"{fix} If the program does not search there, {toolkit} prints the commands."
     return f"{toolkit[0].upper()}{toolkit[1:]} prints the commands."
+
+
+def _unknown_library(shown: Shown) -> str:
+    """For a library that no row names, and for a linker that finds none."""
+    if re.search(r"cannot find -l|undefined reference", shown.text):
+        return (
+            "Name the directory of the toolkit's libraries to the linker: `-L/usr/local/cuda/lib64 -lcudart` (cmake: "
+            "`CUDA::cudart` after `find_package(CUDAToolkit)`). `gpudoctor which nvcc` shows which toolkit is there."
+        )
+    found = re.search(_SONAME, shown.text)
+    if not found or shown.is_windows:
+        return ""
+    search = f"`find / -name '{found[0]}*' -not -path '/proc/*' 2>/dev/null` shows copies of it"
+    return f"{search}. {_system_library(shown, None)}"
 
 
 _NEWEST_CUDNN = "9"  # where the text tells none; without a version the command is refused
@@ -178,18 +236,17 @@ def _built_for(shown: Shown, matrix: Matrix) -> str:
 
 
 def _other_python(shown: Shown, _matrix: Matrix) -> str:
+    asked = re.search(r"(?:satisfies the requirement|distribution found for) ([A-Za-z][\w.-]*)", shown.text)
+    if asked and asked[1].lower() not in (shown.framework, "torch", "tensorflow", "jax"):
+        versions = f"`python -m pip index versions {asked[1]}`"
+        return f"{versions} shows which versions have a build for this Python and system. Ask for one of them."
     if not shown.framework:
         return ""
     solve = f"`gpudoctor matrix solve {shown.framework}`"
     return f"Use a release with a wheel for this Python, or another Python: {solve} names both and prints the commands."
 
 
-def _hidden_gpus(shown: Shown, _matrix: Matrix) -> str:
-    unset = "set CUDA_VISIBLE_DEVICES=" if shown.is_windows else "unset CUDA_VISIBLE_DEVICES"
-    return f"Unset the variable in the shell that starts the program: `{unset}`. `nvidia-smi -L` lists the GPUs."
-
-
-def _system_library(shown: Shown, _matrix: Matrix) -> str:
+def _system_library(shown: Shown, _matrix: Matrix | None) -> str:
     found = re.search(r"\b(lib[\w+-]+\.so(?:\.\d+)*)", shown.text)
     if not found or shown.is_windows:
         return ""
@@ -199,19 +256,9 @@ def _system_library(shown: Shown, _matrix: Matrix) -> str:
     )
 
 
-def _numpy(_shown: Shown, _matrix: Matrix) -> str:
-    return 'Install an older NumPy in that environment: `python -m pip install "numpy<2"`. Or upgrade the package.'
-
-
-def _other_copy(_shown: Shown, _matrix: Matrix) -> str:
-    return (
-        "Start the program once without the variable: `env -u LD_LIBRARY_PATH COMMAND`. If that works, remove the "
-        "directory with the other copy from LD_LIBRARY_PATH."
-    )
-
-
 _ADVICE: dict[str, Callable[[Shown, Matrix], str]] = {
     "driver-too-old-for-runtime": _driver,
+    "driver-does-not-support-gpu": _other_branch,
     "ptx-newer-than-driver": _driver,
     "gpu-too-new-for-cuda": _code_for_gpu,
     "gpu-arch-not-in-build": _code_for_gpu,
@@ -224,8 +271,5 @@ _ADVICE: dict[str, Callable[[Shown, Matrix], str]] = {
     "cudnn-sublibrary-mixed": _cudnn,
     "cudnn-version-mismatch-loaded-vs-compiled": _built_for,
     "python-version-no-wheel": _other_python,
-    "cuda-visible-devices-empty-or-invalid": _hidden_gpus,
     "needed-library-missing": _system_library,
-    "numpy-abi-mismatch": _numpy,
-    "ld-library-path-shadowing": _other_copy,
 }

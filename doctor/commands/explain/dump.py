@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from functools import cache, partial
+from typing import Any
 
 from compat.base.discover import load_one, names_in
+from compat.base.paths import text_beside
 from compat.base.record import NamedTuple
+from compat.version import CudaVersion
 from doctor.commands.explain import dumps as dumps_package
 from doctor.messages.reading import Line, Reading
 from doctor.model.facts.seen import Place
@@ -72,9 +78,54 @@ class Dump(NamedTuple):
     source: str  # project and file of the program that prints it
 
 
+@cache
 def all_dumps() -> dict[str, Dump]:
-    """Every format, by the name of its file."""
-    return {name: load_one(dumps_package, name, "DUMP", Dump) for name in names_in(dumps_package)}
+    """Every format, by the name of its file: rows, or a module where lines depend on those before them."""
+    rows = {name[:-5]: _of_rows(name) for name in os.listdir(dumps_package.__path__[0]) if name.endswith(".json")}
+    return {**rows, **{name: load_one(dumps_package, name, "DUMP", Dump) for name in names_in(dumps_package)}}
+
+
+def _of_rows(file_name: str) -> Dump:
+    told: dict[str, Any] = json.loads(text_beside(str(dumps_package.__file__), file_name))
+    keys = {key: Field[name] for key, name in told.get("keys", {}).items()}
+    return Dump(told["title"], told["mark"], partial(_by_rows, keys, told["lines"]), told["source"])
+
+
+_Rows = list[tuple[str, dict[str, str]]]
+
+
+def _by_rows(keys: Mapping[str, Field], rows: _Rows, lines: tuple[Line, ...]) -> Iterator[Said]:
+    """The first row that fits a line tells what it says; {1} is a group of its pattern."""
+    yield from keyed(lines, keys) if keys else ()
+    patterns = [(re.compile(pattern), says) for pattern, says in rows]
+    for line in lines:
+        fits = ((found, says) for pattern, says in patterns if (found := pattern.search(line.text)))
+        for found, says in [first] if (first := next(fits, None)) else ():
+            named = {name: _Part(text or "") for name, text in found.groupdict().items()}
+            numbered = [_Part(text) for text in (found[0], *found.groups(""))]
+            for each in named.get("each", "").split(","):  # "GPU 0,1,2"
+                values = {field: text.format(*numbered, **{**named, "each": each}) for field, text in says.items()}
+                yield from (Said(Field[field], value, line.number) for field, value in values.items() if value)
+
+
+_MACHINES = {"amd64": "x86_64", "x86-64": "x86_64", "arm64": "aarch64", "AArch64": "aarch64"}
+
+
+class _Part(str):
+    """A part of a line, in the form that the row asks for: {2:dotted} makes 8.6 of 86."""
+
+    __slots__ = ()
+
+    def __format__(self, form: str) -> str:
+        text = str(self)
+        forms: dict[str, Callable[[], str]] = {
+            "": lambda: text,
+            "cuda": lambda: str(CudaVersion.from_encoded(int(text))),
+            "dotted": lambda: f"{text[:-1]}.{text[-1]}",
+            "lower": text.lower,
+            "machine": lambda: _MACHINES.get(text, text),
+        }
+        return forms[form]()
 
 
 class Told(NamedTuple):

@@ -233,6 +233,7 @@ def _index(name: str, matrix: Matrix) -> list[Table]:
         "channels": "package",
         "repositories": "distribution",
         "local": "distribution",
+        "machine-learning": "distribution",
         "third-party": "id",
         "own": "distribution",
         "drivers": "distribution",

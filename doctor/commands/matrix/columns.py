@@ -458,6 +458,7 @@ LAYOUTS: dict[str, Layout] = {
             ("Pythons", lambda row: "; ".join(f"{name}: {what}" for name, what in (row.pythons or {}).items()) or "?"),
         ),
     ),
+    "CondaRow": Layout("Installers of conda", _columns(os="system", arch="processor", url="address")),
     "DeclaredRow": Layout(
         "Pythons that a maker names",
         (

@@ -102,10 +102,12 @@ def _headline(page: Page, answer: SolveAnswer, matrix: Matrix) -> None:
     if answer.cases:
         return
     if len(answer.specs) > 1 and answer.solution:
-        page.paragraph(f"  Newest first in the order of the arguments: {', then '.join(_asked(answer))}.", hang=2)
+        page.paragraph(
+            f"  The newest come first, in the order of the arguments: {', then '.join(_asked(answer))}.", hang=2
+        )
     row = absent("", "", answer.place.circumstances, matrix)
     if row:
-        page.paragraph(f"  {row.summary}; for another machine: --os linux, --gpu and --driver", hang=2)
+        page.paragraph(f"  {row.summary}; for another machine, give --os linux, --gpu and --driver", hang=2)
     elif not answer.place.circumstances.wants_gpu:
         page.paragraph("  No GPU and no driver is known here: name them, --gpu and --driver.", hang=2)
 

@@ -61,6 +61,17 @@ def _too_new(card: ComputeCapability, clues: Clues, says: str) -> Iterator[Means
         yield Means(_LEFT_OUT, f"{says}: this build leaves it out, although its CUDA {known} supports it", 0.93)
 
 
+def two_capabilities(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
+    """The program names the GPU's compute capability and the one that it was built for."""
+    has, built = (_capability(found[name].replace(".", "")) for name in ("has", "built"))
+    own = f"`export CUDA_COMPUTE_CAP={found['has']}`"
+    fix = f"Take the image or the build of the program for {has.sm}. Its own build: {own}."
+    if has < built:
+        yield Means(_OLD, f"the program is built for {built.sm}, and this GPU is {has.sm}", 0.85, mends=fix)
+    else:
+        yield Means(_LEFT_OUT, f"the program is built for {built.sm} only, and this GPU is {has.sm}", 0.85, mends=fix)
+
+
 def by_name(_found: re.Match[str], clues: Clues) -> Iterator[Means]:
     """The message names no card; the text may."""
     says = "the program has no code for this card"

@@ -8,32 +8,10 @@ from collections.abc import Iterator
 from compat.artefact import StatusRow
 from doctor.messages.cause import CRASH, CUDA_CALL, Cause, of_cuda
 from doctor.messages.clues import Clues
+from doctor.messages.decide._words import name_of
 from doctor.messages.signature import Means
 
 _USER, _NODES = "not-a-stack-problem", "no-device-nodes"
-# What cudaGetErrorString answers, the same in all releases, where it names an error that has a cause.
-_WORDS = {
-    "initialization error": "cudaErrorInitializationError",
-    "unspecified launch failure": "cudaErrorLaunchFailure",
-    "unknown error": "cudaErrorUnknown",
-    "CUDA driver version is insufficient": "cudaErrorInsufficientDriver",
-    "CUDA driver is a stub library": "cudaErrorStubLibrary",
-    "API call is not supported in the installed CUDA driver": "cudaErrorCallRequiresNewerDriver",
-    "devices are busy or unavailable": "cudaErrorDevicesUnavailable",
-    "device(s) is/are busy or unavailable": "cudaErrorDevicesUnavailable",
-    "uncorrectable ECC error encountered": "cudaErrorECCUncorrectable",
-    "uncorrectable NVLink error detected": "cudaErrorNvlinkUncorrectable",
-    "hardware error while accessing peer": "cudaErrorContained",
-    "shared object initialization failed": "cudaErrorSharedObjectInitFailed",
-    "OS call failed or operation not supported": "cudaErrorOperatingSystem",
-    "an illegal memory access was encountered": "cudaErrorIllegalAddress",
-    "an illegal instruction was encountered": "cudaErrorIllegalInstruction",
-    "misaligned address": "cudaErrorMisalignedAddress",
-    "system not yet initialized": "cudaErrorSystemNotReady",
-    "unsupported display driver / cuda driver combination": "cudaErrorSystemDriverMismatch",
-    "forward compatibility was attempted": "cudaErrorCompatNotSupportedOnDevice",
-}
-# Who says them: torch's THC (to 1.9), torch, Caffe, MXNet, darknet, NCCL, NVIDIA's samples and others.
 
 
 def of_error(found: re.Match[str], clues: Clues) -> Iterator[Means]:
@@ -51,8 +29,7 @@ def _rows(number: int, clues: Clues) -> list[StatusRow]:
 
 def of_words(found: re.Match[str], _clues: Clues) -> Iterator[Means]:
     """Find the error by the words that the runtime prints for it."""
-    said = " ".join(found["words"].split()).lower()
-    yield from _means(of_cuda(next(name for words, name in _WORDS.items() if words.lower() == said)))
+    yield from _means(of_cuda(name_of(" ".join(found["words"].split()))))
 
 
 def _means(cause: Cause) -> Iterator[Means]:

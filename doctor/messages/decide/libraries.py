@@ -44,7 +44,14 @@ def not_loaded(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     if name == "cuDNN":
         yield Means("cudnn-missing", "JAX's plugin does not find cuDNN, or not all of it", 0.9)
     else:
-        yield Means(_MISSING, f"JAX's plugin cannot open {name}, or one that {name} needs", 0.86)
+        says = f"JAX's plugin cannot open {name}, or one that {name} needs"
+        yield Means(_MISSING, says, 0.86, mends=_JAX)
+
+
+_JAX = (
+    'Reinstall JAX with its own CUDA libraries: `python -m pip install -U "jax[cuda12]"` (`jax[cuda13]` for CUDA 13). '
+    "If LD_LIBRARY_PATH is set, first try without it: `env -u LD_LIBRARY_PATH python ...`."
+)
 
 
 def tensorrt(found: re.Match[str], _clues: Clues) -> Iterator[Means]:

@@ -18,7 +18,10 @@ from tests.commands.explain.texts import texts
 from tests.commands.explain.unseen import UNSEEN
 
 Sample = Iterable[tuple[str, tuple[str, ...]]]
-FILES = ("fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "stumbles")
+FILES = (
+    *("fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"),
+    "stumbles",
+)
 
 
 def samples() -> dict[str, Sample]:

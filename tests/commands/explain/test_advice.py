@@ -17,6 +17,7 @@ _TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found ver
 _NO_CODE = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
 _CUFFT = "OSError: libcufft.so.11: cannot open shared object file: No such file or directory"
 _NO_OPS = "Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9.1, libcudnn_ops.so.9, libcudnn_ops.so}"
+_NOT_DRIVEN = "NVRM: installed in this system is not supported by the"
 _NO_GPU = "RuntimeError: CUDA error: no CUDA-capable device is detected"
 
 
@@ -51,6 +52,15 @@ _NO_GPU = "RuntimeError: CUDA error: no CUDA-capable device is detected"
         ("F cuda_dnn.cc:383] could not set cudnn filter descriptor: CUDNN_STATUS_BAD_PARAM", "gpudoctor which cudnn"),
         ("ERROR: No matching distribution found for torch==2.1.0", "gpudoctor matrix solve torch"),
         (_NO_GPU, "unset CUDA_VISIBLE_DEVICES"),
+        (f"Windows 11\n{_NO_GPU}", "set CUDA_VISIBLE_DEVICES="),
+        (f"Ubuntu 24.04, RTX 5090\n{_NOT_DRIVEN}",
+         'gpudoctor install driver --distribution ubuntu-24.04 --gpu "RTX 5090"'),
+        ("GPU: RTX 5090\napp: CUDA error: no kernel image is available for execution on the device",
+         "cmake -DCMAKE_CUDA_ARCHITECTURES=120"),
+        ("ERROR: Could not find a version that satisfies the requirement flash-attn==2.9",
+         "python -m pip index versions flash-attn"),
+        ("/usr/bin/ld: cannot find -lcudart", "-L/usr/local/cuda/lib64 -lcudart"),
+        ("OSError: libnvshmem_host.so.3: cannot open shared object file", "apt-file search libnvshmem_host.so.3"),
         ("ImportError: libnvinfer.so.8: cannot open shared object file",
          "apt-file search libnvinfer.so.8"),
     ],
@@ -72,6 +82,7 @@ def test_a_jetson_gets_no_command_of_another_machine(message: str) -> None:
     [
         "gpudoctor install driver --distribution rocky-9",
         "gpudoctor install driver --os windows",
+        'gpudoctor install driver --distribution ubuntu-24.04 --gpu "RTX 5090"',
         "gpudoctor install cuda 11 --distribution ubuntu-22.04",
         "gpudoctor install cudnn 9 --distribution ubuntu-24.04",
         "gpudoctor install cudnn 9 --os windows --cuda-version 12.9",

@@ -123,6 +123,10 @@ def causes(text: str) -> tuple[Cause, ...]:
         ("apt", Field.DRIVER_PACKAGE, ["570.86.15"]),
         ("invokeai", Field.PACKAGE, ["accelerate==1.8.1", "numpy==1.26.4", "torch==2.6.0+cu124", _VISION_21]),
         ("invokeai", Field.TORCH_CUDA, ["12.4"]),
+        ("pip-inspect", Field.PACKAGE, ["torch==2.5.1+cu124", "nvidia-cudnn-cu12==9.1.0.70"]),
+        ("pip-inspect", Field.PYTHON, ["3.11.2"]),
+        ("nvidia-ctk-cdi", Field.DRIVER, ["560.35.03"]),
+        ("nvidia-smi-topo", Field.FAMILY, ["linux"]),
     ],
 )
 def test_what_is_read(name: str, field: Field, values: list[str]) -> None:

@@ -15,12 +15,11 @@ from doctor.messages import pages
 from doctor.messages.causes import Cause, causes_of
 from doctor.messages.reading import WORDS, read
 from doctor.messages.signature import families
-from tests.commands.explain.fresh import FRESH
-from tests.commands.explain.held_out import NOT_THE_STACK, REPORTS
+from tests.commands.explain.held_out import NOT_THE_STACK
 from tests.commands.explain.messages import FIXES, MESSAGES
 from tests.commands.explain.prefilter import literals
+from tests.commands.explain.score import samples
 from tests.commands.explain.texts import texts
-from tests.commands.explain.unseen import UNSEEN
 
 MATRIX = Matrix()
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,21 +34,7 @@ def test_a_message_has_its_cause(text: str, code: str) -> None:
     assert causes(text)[0].code == code
 
 
-SAMPLES = (
-    *(one[1:] for one in REPORTS),
-    *FRESH,
-    *UNSEEN,
-    *texts("fourth.txt"),
-    *texts("fifth.txt"),
-    *texts("sixth.txt"),
-    *texts("seventh.txt"),
-    *texts("eighth.txt"),
-    *texts("ninth.txt"),
-    *texts("tenth.txt"),
-    *texts("eleventh.txt"),
-    *texts("twelfth.txt"),
-    *texts("stumbles.txt"),
-)
+SAMPLES = tuple(case for sample in samples().values() for case in sample)
 INVENTORY = texts("inventory.txt")
 
 

@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +48,8 @@ def used() -> list[Used]:
                 found[flexible(text).pattern] = Used(flexible(text), "search", f"signatures/{name}")
     for name, dump in all_dumps().items():
         found[dump.mark] = Used(re.compile(dump.mark), "search", f"dumps/{name}, mark")
+        for pattern, _ in dump.tell.args[1] if isinstance(dump.tell, partial) else ():
+            found[pattern] = Used(re.compile(pattern), "search", f"dumps/{name}")
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).rglob("*.py")):
             found.update({one.pattern.pattern: one for one in of_module(file)})
