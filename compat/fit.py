@@ -220,7 +220,7 @@ class _Judged:
         if published is None:
             newest = _newest_python(self._row.package, release_key(self._row.versions), self._matrix)
             if newest and release_key(wanted) > newest:
-                what = f"no wheel for Python {wanted}, in later versions neither"
+                what = f"this release has no wheel for Python {wanted}, nor has a later one"
                 yield self._say(BAD, what)
                 return
             yield self._say(UNKNOWN, f"a wheel for Python {wanted} is unknown")
@@ -229,7 +229,7 @@ class _Judged:
             yield self._doubted("python", self._say(OK, f"published for Python {wanted}"))
             yield from self._limited("python", wanted.rstrip("t"))
         else:
-            what = f"no wheel for Python {wanted}, only for {', '.join(published)}"
+            what = f"this release has no wheel for Python {wanted}, only for {', '.join(published)}"
             yield self._doubted("python", self._say(BAD, what))
 
     def _on_no_python(self) -> Iterator[Reason]:

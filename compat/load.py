@@ -111,7 +111,7 @@ class RowReader:
             item = {**self._defaults, **item}
         if item.keys() != self._parsers.keys():
             odd = ", ".join(sorted(item.keys() ^ self._parsers.keys()))
-            raise DataError(f"{self._place}[{item.get('id', '?')}]: missing or unknown columns: {odd}")
+            raise DataError(f"{self._place}[{item.get('id', '?')}]: these columns are missing or unknown: {odd}")
         name, values = "", []
         try:
             for name, parse in self._parsers.items():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from compat.base.record import NamedTuple
-from compat.build import default_build, is_default_build, release_key
+from compat.build import default_build, has_python, is_default_build, release_key
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.row import FrameworkRow
 from compat.spec import Spec
@@ -28,6 +28,13 @@ class Taken(NamedTuple):
 
     version: str  # "2.15.0"
     build: str  # "cu132"; "" for a package that names its builds otherwise
+
+
+def newest_beside(spec: Spec, where: Where, fits: Callable[[FrameworkRow], bool], matrix: Matrix) -> str:
+    """Return the newest release of the default index whose row fits what is there; "" if no row tells it."""
+    rows: tuple[FrameworkRow, ...] = matrix.rows(spec.name, "builds")
+    fitting = tuple(row for row in rows if fits(row))
+    return next((one for one in _releases(rows, spec, where) if _has(fitting, one, where)), "")
 
 
 def newest(spec: Spec, indexes: Iterable[str], where: Where, matrix: Matrix) -> Taken | None:
@@ -58,7 +65,7 @@ def _of_index(
                 return Taken(version, tag), True
         else:
             served = default_build(spec.name, version, where.os_family, where.arch, matrix)
-            if served and is_default_build(served) and _has_python(served, where):
+            if served and is_default_build(served) and has_python(served, where.python):
                 return Taken(version, served.build), False
     return None
 
@@ -88,8 +95,4 @@ def _has(rows: Iterable[FrameworkRow], version: str, where: Where) -> bool:
 
 def _is_here(row: FrameworkRow, version: str, where: Where) -> bool:
     here = where.os_family in row.os and where.arch in row.arch
-    return here and accepts(row.versions, version) and _has_python(row, where)
-
-
-def _has_python(row: FrameworkRow, where: Where) -> bool:
-    return not where.python or row.python is None or where.python in row.python
+    return here and accepts(row.versions, version) and has_python(row, where.python)

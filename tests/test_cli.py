@@ -43,7 +43,7 @@ def test_an_empty_root_gets_an_answer(empty: Path, capsys: pytest.CaptureFixture
         (["check", "--fail-on", "panic"], "known are error, info, warning"),
         (["check", "--nonsense"], "--nonsense"),
         (["check", "--python", "/no/such/python"], "/no/such/python"),
-        (["check", "--timeout", "0"], "--timeout: a number of seconds above 0"),
+        (["check", "--timeout", "0"], "--timeout: give a number of seconds above 0"),
         (["check", "--timeout", "soon"], "--timeout 'soon': a time such as 5s, 500ms or 2m"),
         (["chekc"], "chekc"),
         (["check", "--output", "/no/such/dir/report.txt"], "/no/such/dir/report.txt: No such file or directory"),
@@ -196,16 +196,15 @@ def test_a_terminal_without_unicode(style: str, tmp_path: Path) -> None:
     root = tmp_path / "wurzel-ü"
     root.mkdir()
     argv = ["check", "--root", str(root), "--format", style]
-    code = f"import sys; from doctor.cli import main; sys.argv[1:] = {argv}; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", "from doctor.cli import main; main()", *argv],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
         check=False,
     )
     assert done.returncode in {0, 4}, done.stderr
-    assert style == "text" or json.loads(done.stdout)["subject"]["name"] == str(root)
+    assert style == "text" or os.fsencode(json.loads(done.stdout)["subject"]["name"]) == os.fsencode(root)
 
 
 def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:

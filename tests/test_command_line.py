@@ -107,6 +107,8 @@ def test_nothing_but_the_name_is_a_check_and_the_commands_to_go_on_with() -> Non
     assert alone.stdout.startswith(quiet.stdout)
     assert alone.returncode == quiet.returncode
     assert len(re.findall(r"^  gpudoctor \w+", alone.stdout, re.MULTILINE)) == 5
+    narrow = gpudoctor(COLUMNS="60").stdout
+    assert max(map(len, narrow.splitlines()[1:])) <= 60
 
 
 @pytest.mark.parametrize(

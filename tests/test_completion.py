@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import tree_sitter
+import tree_sitter_powershell
 
 from doctor.cli import execute
 
@@ -73,6 +76,38 @@ def test_a_script_is_chosen_by_name(shell: str, words: str, capsys: pytest.Captu
     assert words in shown
     if shutil.which(shell) and shell != "fish":
         assert subprocess.run([shell, "-n"], input=shown, text=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "value"),
+    [
+        ("gpudoctor check --only cudnn-mis", "cudnn-mis", "cudnn-missing"),
+        ("gpudoctor check --format", "", "json"),  # the text of a command has no blank at its end
+        ("gpudoctor ins", "ins", "install"),
+        ("gpudoctor matrix can torch --gpu rtx-509", "rtx-509", "rtx-5090"),
+    ],
+)
+def test_powershell_does_what_its_script_says(
+    line: str, word: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No PowerShell runs here: its grammar takes the script, and what the script does is done in its place."""
+    assert execute(["--show-completion", "powershell"]) == 0
+    script = capsys.readouterr().out
+    tree = tree_sitter.Parser(tree_sitter.Language(tree_sitter_powershell.language())).parse(script.encode())
+    assert not tree.root_node.has_error
+    said = dict(re.findall(r"^ +\$Env:(\w+) = (\S.*)$", script.partition("gpudoctor |")[0], re.MULTILINE))
+    means = {"$commandAst.ToString()": line, "$wordToComplete": word}
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        **{name: means.get(text, text.strip('"')) for name, text in said.items()},
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "gpudoctor"], env=env, capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    found = [row.split(":::") for row in done.stdout.splitlines()]
+    assert value in [one[0] for one in found]
+    assert all(len(one) > 1 and one[0] and one[1] for one in found), "CompletionResult refuses an empty text"
 
 
 def test_another_shell_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ def test_sentences_are_short(kind: str) -> None:
     assert len(found) > 300
     assert mean(found) <= MEAN_AT_MOST
     assert [f"{one.place}: {one.text}" for one in found if one.words > WORDS_AT_MOST] == []
+    assert [f"{one.place}: {one.text}" for one in found if not has_verb(one)] == []
 
 
 def test_a_value_in_a_text_is_one_word() -> None:

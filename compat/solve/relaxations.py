@@ -244,7 +244,7 @@ def _splits(task: Task) -> Iterator[_Step]:
                 continue
             there = tuple(reversed(apart))
             first, second = (", ".join(_name(one, asked) for one in part) for part in (rest, there))
-            what = f"two environments: {first} in one, {second} in the other"
+            what = f"use two environments: {first} in one, {second} in the other"
             yield _Step("environments", what, (Task(rest, where), Task(there, where)))
 
 

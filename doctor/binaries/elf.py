@@ -136,7 +136,7 @@ class Elf(Pieces):
         if ident[:4] != b"\x7fELF":
             raise ElfError("not an ELF file")
         if ident[4] not in (1, 2) or ident[5] not in (1, 2):
-            raise ElfError("an ELF file of unknown class or byte order")
+            raise ElfError("the class or byte order of this ELF file is unknown")
         self.bits = 32 * ident[4]
         self._layout = _layout(self.bits, "little" if ident[5] == 1 else "big")
         fields = self._unpack(self._layout.header, 16)
@@ -366,7 +366,7 @@ class Elf(Pieces):
                 return found
             found.setdefault(tag, []).append(value)
         if place.size > _DYNAMIC_AT_MOST_BYTES:
-            raise ElfNotRead(f"a dynamic section of more than {_DYNAMIC_AT_MOST_BYTES >> 10} KiB")
+            raise ElfNotRead(f"its dynamic section has more than {_DYNAMIC_AT_MOST_BYTES >> 10} KiB")
         return found
 
     def _offset_of(self, address: int) -> tuple[int, int]:
@@ -473,7 +473,7 @@ class Elf(Pieces):
                 yield step
             if seen & 1:
                 return
-        raise ElfNotRead(f"more than {_CHAIN_AT_MOST} symbols in one bucket of its hash table")
+        raise ElfNotRead(f"one bucket of its hash table has more than {_CHAIN_AT_MOST} symbols")
 
     def _sysv_chain(self, name: bytes) -> Iterator[int]:
         """Numbers of the symbols in the bucket of the name (DT_HASH)."""

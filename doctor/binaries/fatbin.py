@@ -220,7 +220,7 @@ class _Reader:
         """Find every container in these stretches of the file: places and sizes."""
         for number, (place, size) in enumerate(stretches):
             if number >= _STRETCHES_AT_MOST:
-                self._note_bound(f"more than {_STRETCHES_AT_MOST} sections of GPU code")
+                self._note_bound(f"it has more than {_STRETCHES_AT_MOST} sections of GPU code")
                 return
             end = min(place + size, self._file.size_bytes)
             if end < place + size:
@@ -232,7 +232,7 @@ class _Reader:
     def wrapped(self, library: Elf, place: int, size: int) -> list[int]:
         """Where the containers begin that wrappers point to; as far as the loader does not fill the addresses in."""
         if size > _WRAPPERS_AT_MOST_BYTES:
-            self._note_bound(f"more than {_WRAPPERS_AT_MOST_BYTES // _WRAPPER.size} wrappers of GPU code")
+            self._note_bound(f"it has more than {_WRAPPERS_AT_MOST_BYTES // _WRAPPER.size} wrappers of GPU code")
         begins = set()
         for address in set(_addresses(self._file.read(place, min(size, _WRAPPERS_AT_MOST_BYTES)))):
             try:
@@ -263,7 +263,7 @@ class _Reader:
         if magic != MAGIC or version != 1 or not HEAD.size <= header_size <= _HEADER_AT_MOST_BYTES:
             return 0
         if len(self._containers) >= _CONTAINERS_AT_MOST:
-            self._note_bound(f"more than {_CONTAINERS_AT_MOST} containers of GPU code")
+            self._note_bound(f"it has more than {_CONTAINERS_AT_MOST} containers of GPU code")
             return end
         behind: int = place + header_size + size
         if behind > end:
@@ -311,7 +311,7 @@ class _Reader:
             left -= len(live)
             live = going_on
         if live:
-            self._note_bound(f"more than {_ENTRIES_AT_MOST} pieces of GPU code")
+            self._note_bound(f"it has more than {_ENTRIES_AT_MOST} pieces of GPU code")
         return self._summary(kinds, targets)
 
     def _next(self, container: _Container) -> tuple[int, int, int] | None:

@@ -135,7 +135,7 @@ class Pe(Pieces):
         optional, size = self._optional
         magic = self._numbers("<H", optional)[0]
         if magic not in _EXPORT_OFFSETS:
-            raise PeError("an optional header of an unknown kind")
+            raise PeError("the kind of its optional header is unknown")
         place = _EXPORT_OFFSETS[magic] + 8 * number
         listed = self._numbers("<I", optional + _EXPORT_OFFSETS[magic] - 4)[0]
         return self._numbers("<I", optional + place)[0] if number < listed and place + 8 <= size else 0

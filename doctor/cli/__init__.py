@@ -259,12 +259,18 @@ def _plain_explain(subject: str = "") -> int:
 def _overview() -> int:
     """Print the verdict line of a check and the commands to go on with; return the status of the check."""
     from doctor.commands.check.command import CheckSubject, ReportOptions, check
+    from doctor.output.page import Page
     from doctor.output.write import terminal_style
 
     text, status = check(CheckSubject(), ReportOptions(quiet=True), terminal_style())
-    width = max(map(len, _FIRST_COMMANDS))
-    rows = "".join(f"  {command.ljust(width)}  {what}\n" for command, what in _FIRST_COMMANDS.items())
-    print(f"{text}\n{rows}\nAll commands: gpudoctor --help")
+    width, page = max(map(len, _FIRST_COMMANDS)), Page(terminal_style())
+    fits = width + max(map(len, _FIRST_COMMANDS.values())) + 4 <= page.width
+    for command, what in _FIRST_COMMANDS.items():
+        if fits:
+            page.line(f"  {command.ljust(width)}  {what}")
+        else:
+            page.row(command, what)
+    print(f"{text}\n{page.text()}\nAll commands: gpudoctor --help")
     return status
 
 

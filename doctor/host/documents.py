@@ -42,7 +42,7 @@ def parse_toml(text: str, at_most: int = _TOML_AT_MOST) -> dict[str, Any]:
     _refuse_deep(bare)
     dots = [key.count(".") for key in re.split(r"[=,{}\[\]\n]", bare)]
     if max(dots) >= _PARTS_AT_MOST or sum(dots) > _DOTS_AT_MOST:
-        raise ValueError(f"a key of more than {_PARTS_AT_MOST} parts, or more than {_DOTS_AT_MOST} parts in all")
+        raise ValueError(f"a key has more than {_PARTS_AT_MOST} parts, or all have more than {_DOTS_AT_MOST}")
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -67,7 +67,7 @@ def parse_ini(text: str, name: str) -> RawConfigParser:
     import configparser
 
     if len(text) > _INI_AT_MOST or any(len(line) > _LINE_AT_MOST for line in text.split("\n")):
-        raise ValueError(f"{name}: more than {_INI_AT_MOST} characters, or than {_LINE_AT_MOST} in a line")
+        raise ValueError(f"{name} has more than {_INI_AT_MOST} characters, or more than {_LINE_AT_MOST} in a line")
     parser = configparser.RawConfigParser()
     try:
         parser.read_string(text, name)

@@ -139,7 +139,7 @@ def names_in(real: Place, shown: str) -> tuple[str, ...]:
     except OSError as error:
         raise reason(shown, error) from error
     if len(found) > LISTING_LIMIT:
-        raise Unreadable(shown, f"a directory of more than {LISTING_LIMIT} entries")
+        raise Unreadable(shown, f"the directory has more than {LISTING_LIMIT} entries")
     return tuple(sorted(found))
 
 

@@ -41,7 +41,7 @@ class LiveHost(FileHost):
     def _allowed(self, path: str) -> str:
         """The path, if the operating system may be asked for it; raises HostError."""
         if "\0" in path:
-            raise Unreadable(path.replace("\0", "\\0"), "a path with a NUL byte")
+            raise Unreadable(path.replace("\0", "\\0"), "the path has a NUL byte")
         if not path:
             raise Missing(path)
         self._refuse_dead_mount(path)
@@ -115,7 +115,7 @@ class LiveHost(FileHost):
         try:
             found = os.statvfs(self._allowed(path))
         except AttributeError:
-            raise Unreadable(path, "not known on this operating system") from None
+            raise Unreadable(path, "this operating system does not say") from None
         except OSError as error:
             raise reason(path, error) from error
         return found.f_frsize * found.f_blocks

@@ -103,7 +103,7 @@ class ResolvingHost(OfflineHost):
 
     def _split(self, path: str) -> list[str]:
         if "\0" in path:
-            raise Unreadable(path.replace("\0", "\\0"), "a path with a NUL byte")
+            raise Unreadable(path.replace("\0", "\\0"), "the path has a NUL byte")
         if len(path) > _PATH_AT_MOST_CHARS:
             raise Unreadable(f"{path[:40]}...", "a path that is too long")
         if self._any_case:

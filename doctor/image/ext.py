@@ -195,7 +195,7 @@ class Ext:
                 found.append(ByteRange(begin, size, at))
             done = begin + size
             if len(found) > self._stretches_left:
-                raise ImageError(f"{self._path}: files in too many pieces")
+                raise ImageError(f"{self._path}: a file has too many pieces")
         if done < inode.size:
             found.append(ByteRange(done, inode.size - done, ZEROS))
         self._stretches_left -= len(found)

@@ -75,7 +75,7 @@ class ImageHost(ResolvingHost, StatusHost):
         if children is None:
             raise Missing(shown)
         if len(children) > LISTING_LIMIT:
-            raise Unreadable(shown, f"a directory of more than {LISTING_LIMIT} entries")
+            raise Unreadable(shown, f"the directory has more than {LISTING_LIMIT} entries")
         return tuple(sorted(children))
 
     def _node(self, path: str, *, follow_last: bool = True) -> Node:

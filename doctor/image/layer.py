@@ -207,7 +207,7 @@ class _Headers:
         """Raises Damaged for a header of absurd size."""
         self.left -= size
         if size < 0 or self.left < 0:
-            raise Damaged(f"{self._feed.shown}: a header of more than {_HEADER_AT_MOST_BYTES >> 20} MiB")
+            raise Damaged(f"{self._feed.shown}: a header has more than {_HEADER_AT_MOST_BYTES >> 20} MiB")
         found = self._feed.read(size)
         if 0 <= self.pax_bytes <= size:
             if not _are_records(found[: self.pax_bytes], is_for_all=self.is_for_all):

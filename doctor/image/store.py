@@ -187,7 +187,7 @@ class StreamStore:
             return ()
         self._held_bytes += size
         if self._held_bytes > _HELD_AT_MOST_BYTES:
-            raise ImageError(f"{feed.shown}: more than {_HELD_AT_MOST_BYTES >> 20} MiB of small files")
+            raise ImageError(f"{feed.shown}: the small files have more than {_HELD_AT_MOST_BYTES >> 20} MiB")
         self._small[name] = b"".join(map(bytes, feed.take(size)))
         return ()
 

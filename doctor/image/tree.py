@@ -101,7 +101,7 @@ class Tree:
     def _folder(self, parts: list[str], layer: int, *, make: bool) -> Node | None:
         """The directory there, links followed; the missing ones are made. None for a file, or where none is made."""
         if len(parts) > _DEEP:
-            raise Damaged(f"{'/'.join(parts)[:200]!r}: more than {_DEEP} directories in one another")
+            raise Damaged(f"{'/'.join(parts)[:200]!r}: the path has more than {_DEEP} directories")
         done, todo, links = [self.root], parts[::-1], 0
         while todo:
             part = todo.pop()

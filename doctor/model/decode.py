@@ -125,7 +125,7 @@ def _row(arguments: tuple[Any, ...], value: Any, where: str) -> Any:
     if arguments[-1:] == (...,):
         return tuple(_decoded(arguments[0], one, f"{where}.{number}") for number, one in enumerate(value))
     if len(value) != len(arguments):
-        raise NotAReport(f"{where}: {len(value)} values instead of {len(arguments)}")
+        raise NotAReport(f"{where} has {len(value)} values instead of {len(arguments)}")
     return tuple(
         _decoded(one, each, f"{where}.{n}") for n, (one, each) in enumerate(zip(arguments, value, strict=True))
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from enum import Enum
+from itertools import groupby
 from typing import Any
 
 from compat.base.record import NamedTuple
@@ -102,6 +105,23 @@ class Remedy(NamedTuple):
         if any(line.strip() and not line.startswith("#") for line in self.commands):
             return f"Do this {where}".rstrip() if first else "Or"
         return f"By hand {where}".rstrip() if first else "Or by hand"
+
+
+def parts(commands: Iterable[str]) -> Iterator[tuple[bool, tuple[str, ...]]]:
+    """Split what is to be done into text and commands, in turns; True for commands.
+
+    An interactive zsh runs a pasted comment line as a command (zshoptions(1), INTERACTIVE_COMMENTS), even what stands
+    between its backquotes. A comment inside a here-document stays.
+    """
+    end = ""
+    turns: list[tuple[bool, str]] = []
+    for line in (part for one in commands for part in one.splitlines()):
+        is_text = not end and line.startswith("# ")
+        turns.append((not is_text, line.removeprefix("# ") if is_text else line))
+        opened = re.search(r"<<-?\s*(['\"]?)(\w+)\1\s*$", line) if not end else None
+        end = opened[2] if opened else "" if line.strip() == end else end
+    for is_command, group in groupby(turns, key=lambda one: one[0]):
+        yield is_command, tuple(line for _, line in group)
 
 
 def page_command(code: str) -> str:

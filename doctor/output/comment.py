@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from doctor.model.finding import Finding, Severity
-from doctor.output.finding_views import Judged, commands_of, detail_of, line, open_questions
+from doctor.output.finding_views import Judged, detail_of, line, open_questions, parts_of
 from doctor.output.sections import Sectioned, is_sectioned
 
 AT_MOST = 60_000  # characters; GitHub takes 65,536, GitLab a million
@@ -61,14 +61,13 @@ def _finding(finding: Finding) -> str:
         lines.append("- explains " + ", ".join(f"`{code}`" for code in sorted({one.code for one in finding.explains})))
     for number, remedy in enumerate(finding.remedies):
         lines.append(f"\n{remedy.lead(first=number == 0)}: {_escaped(remedy.summary)}\n")
-        lines += _fenced(commands_of(remedy))
+        for is_command, part in parts_of(remedy):
+            lines += _fenced(part) if is_command else [*map(_escaped, part), ""]
     return "\n".join(lines) + "\n"
 
 
 def _fenced(commands: list[str]) -> list[str]:
     """A block whose fence is longer than any run of backticks in it."""
-    if not commands:
-        return []
     longest = max((len(run) for run in re.findall(r"`+", "\n".join(commands))), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}sh", *commands, fence]

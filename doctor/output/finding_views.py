@@ -7,7 +7,7 @@ from typing import Protocol
 
 from doctor.model.facts import Machine
 from doctor.model.facts.seen import Place
-from doctor.model.finding import Answer, Evidence, Finding, Remedy, Status
+from doctor.model.finding import Answer, Evidence, Finding, Remedy, Status, parts
 from doctor.output.document import Document
 from doctor.output.page import as_windows_writes, clean
 
@@ -66,9 +66,10 @@ def open_questions(document: Judged) -> tuple[Answer, ...]:
     return tuple(one for one in document.answers if one.kind is Status.UNKNOWN and one.blocks_verdict)
 
 
-def commands_of(remedy: Remedy) -> list[str]:
-    """What is typed for it; a single thing to do by hand is its own summary."""
-    return [clean(part) for one in remedy.commands if one != f"# {remedy.summary}" for part in one.splitlines()]
+def parts_of(remedy: Remedy) -> list[tuple[bool, list[str]]]:
+    """Return what a person reads for it and what they paste (True); a single thing to do by hand is its own summary."""
+    rest = (one for one in remedy.commands if one != f"# {remedy.summary}")
+    return [(is_command, [*map(clean, lines)]) for is_command, lines in parts(rest)]
 
 
 def detail_of(evidence: Evidence, finding: Finding) -> str:
@@ -88,5 +89,5 @@ def told(finding: Finding) -> list[str]:
         lines.append(f"explained by {finding.explained_by}")
     for remedy in finding.remedies[:1]:
         lines.append(f"{remedy.lead(first=True)}: {line(remedy.summary)}")
-        lines += [f"  {one}" for one in commands_of(remedy)]
+        lines += [f"  {one}" for _, part in parts_of(remedy) for one in part]
     return [one for one in lines if one]

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from doctor.model.finding import Remedy
+from doctor.model.finding import Remedy, parts
 from doctor.output.document import TextStyle
 
 _LABEL_WIDTH = 10
@@ -89,9 +89,12 @@ def show_remedies(page: Page, remedies: tuple[Remedy, ...], where: str = "") -> 
         lines = remedy.commands
         if number and remedy.by_fix and len(lines) > _ALTERNATIVE_LINES:
             lines = ("# every step of it: gpudoctor check --fix",)
-        for command in lines:
-            if command.removeprefix("# ") != remedy.summary:  # a single thing to do by hand is its own summary
-                page.verbatim(as_windows_writes(command) if command.startswith("# ") else command, indent=4)
+        for is_command, part in parts(lines):
+            for line in part:
+                if is_command:
+                    page.verbatim(line, indent=6)
+                elif line != remedy.summary:  # a single thing to do by hand is its own summary
+                    page.paragraph(f"    {line}", hang=4)
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -33,15 +33,21 @@ class _Change(NamedTuple):
 
 def corrected(plan: Plan, facts: Facts) -> tuple[str, ...]:
     """Return the lines, each with its place above it; () if the plan does more, or no line names what it changes."""
+    lines = corrections(plan, facts)
+    return tuple(text for one, edited in lines for text in (f"# {one.source}, corrected:", *edited.split("\n")))
+
+
+def corrections(plan: Plan, facts: Facts) -> tuple[tuple[DockerfileLine, str], ...]:
+    """Return each line that changes, with its new text."""
     change = _change(plan)
     if change is None or not isinstance(facts.dockerfile, Seen):
         return ()
     found = [(one, _edited(one, change)) for one in facts.dockerfile.value.lines]
-    lines = [(one, text) for one, text in found if text != one.what]
+    lines = tuple((one, text) for one, text in found if text != one.what)
     named = {name for one, _ in lines for name in _names(one.what)}
     if not change.install.keys() <= named:
         return ()
-    return tuple(text for one, edited in lines for text in (f"# {one.source}, corrected:", *edited.split("\n")))
+    return lines
 
 
 def manifest(plan: Plan, facts: Facts) -> tuple[str, ...]:
@@ -53,7 +59,7 @@ def manifest(plan: Plan, facts: Facts) -> tuple[str, ...]:
     if not files.endswith(("uv.lock", "pyproject.toml")):
         specs = " ".join(change.install.values())
         index = f" from {change.address}" if change.address else ""
-        return (f"# in the project of {files}: {specs}{index}; then lock again",)
+        return (f"# in the project of {files}, write {specs}{index}, then lock again",)
     lines = ["# in pyproject.toml, then run `uv lock`:"]
     lines += [f'# dependencies: "{spec}"' for spec in change.install.values()]
     if change.address:

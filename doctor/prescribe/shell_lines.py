@@ -7,6 +7,7 @@ that the block around it stays valid. Sources: Bash's manual, "Bourne Shell Buil
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Union
 
 from doctor.host import Host
@@ -18,6 +19,7 @@ from installers.plan import Plan, Target
 from installers.render.bash import quote
 from installers.step import Step
 from installers.steps.edit_line import EditLine
+from installers.steps.note import Note
 from installers.steps.remove_from_path import RemoveFromPath
 from installers.steps.set_variable import SetVariable
 from installers.steps.unset_variable import UnsetVariable
@@ -37,6 +39,8 @@ def with_edited_lines(plan: Plan, facts: Facts, host: Host, target: Target) -> P
         if not isinstance(step, (RemoveFromPath, SetVariable, UnsetVariable)):
             steps.append(step)
             continue
+        if target.live and host.is_live:
+            steps += [Note(text) for text in _about(step, host) if Note(text) not in steps]
         place = _place(step.set_in, facts)
         edit = _edit(step, place, edits.get(place), host, target) if place else None
         if place and edit:
@@ -46,6 +50,19 @@ def with_edited_lines(plan: Plan, facts: Facts, host: Host, target: Target) -> P
             steps.append(_in_this_shell(step, shell, host))
     first = sorted(edits.values(), key=lambda one: (one.path, -one.line))
     return plan._replace(steps=(*first, *steps))
+
+
+def _about(step: _Setting, host: Host) -> Iterator[str]:
+    """Say how long a command in this shell lasts where no file is known that sets the variable; and fish's spelling."""
+    if not step.set_in and isinstance(step, SetVariable):
+        yield f"{step.name} is set for this shell only; to keep it, put the `export` line into ~/.bashrc, too"
+    elif not step.set_in and host.environ.get(step.name):
+        yield (
+            f"No file that gpudoctor reads sets {step.name}: what started this shell did. If it comes back, look at"
+            " systemd (`systemctl --user show-environment`), the settings of your IDE and your batch script"
+        )
+    if isinstance(step, UnsetVariable) and host.environ.get("SHELL", "").endswith("/fish"):
+        yield f"In fish, type `set -e {step.name}` instead of unset"
 
 
 def _place(set_in: str, facts: Facts) -> Place | None:

@@ -191,7 +191,7 @@ def _base(release: Fact[dict[str, str]]) -> Fact[tuple[str, str]]:
 
 def _kernel(host: Host) -> Fact[str]:
     if host.os_family == "windows":
-        return Unseen("not separate from the Windows release")
+        return Unseen("Windows has no separate kernel release")
     if not host.is_live:
         kernels = installed_kernels(host)
         if not kernels:

@@ -158,7 +158,7 @@ def _toolkit(host: Host, root: str) -> Toolkit | None:
         release=release,
         nvcc=Seen(nvcc, "file") if nvcc else Unseen(f"no nvcc in {root}: it can run CUDA programs, not build them"),
         has_headers=Seen(bool(headers), Place(f"{headers or root}/cuda_runtime.h")),
-        library_dir=Seen(library_dir, "file") if library_dir else Unseen(f"no CUDA runtime library below {root}"),
+        library_dir=Seen(library_dir, "file") if library_dir else Unseen(f"{root} has no CUDA runtime library"),
     )
 
 

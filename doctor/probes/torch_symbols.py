@@ -78,7 +78,7 @@ def lacking(host: Host, memory: Cache, path: str, torch: Torch, beside: tuple[st
     except (HostError, NotRead, UnseenError) as error:
         return Unseen(f"{path}: {error}")
     except ElfError as error:
-        return Unseen(f"{path}, or a library of torch: {error}")
+        return Unseen(f"{path} or a library of torch is unreadable: {error}")
     return Seen(found, Place(path))
 
 

@@ -44,7 +44,8 @@ def half_installed(
 def _is_half(host: Host, site: str, module: str, there: frozenset[str]) -> bool:
     """Whether an installer was at it; somebody may also have copied a package, which can be imported."""
     needed = ("__init__.py",), *_NEEDED.get(module, ())
-    return f"~{module[1:]}" in there or not all(
+    aside = re.compile(rf"~{re.escape(module[1:])}(-.*\.dist-info)?")
+    return any(map(aside.fullmatch, there)) or not all(
         any(host.exists(f"{site}/{module}/{name}") for name in names) for names in needed
     )
 

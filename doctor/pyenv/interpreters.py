@@ -82,7 +82,7 @@ def _asked_path(host: Host, python: str) -> str:
             registered = py_launcher.named(host, python)
             if registered:
                 return registered
-        raise NoSuchInterpreter(python, "no such program on PATH, and no such file or directory")
+        raise NoSuchInterpreter(python, "there is no such program on PATH, and no such file or directory")
     path = os.path.abspath(os.path.expanduser(python)).replace(os.sep, "/")
     return usual(path) if host.os_family == "windows" else path
 

@@ -109,6 +109,17 @@ def required_wheels(host: Host, distribution: Distribution) -> Iterator[str]:
                 yield normal(name[0])
 
 
+def of_extras(host: Host, distribution: Distribution, beginning: str) -> tuple[str, ...]:
+    """Return what its extras require whose name begins so, each release once, with the marker of its first extra."""
+    found: dict[str, str] = {}
+    with suppress(HostError):
+        for line in _requirements(host, distribution, metadata_file(distribution))[:_REQUIREMENTS_AT_MOST]:
+            requirement, _, marker = line.partition(";")
+            if "extra" in marker and normal(requirement).startswith(beginning):
+                found.setdefault(tidy(requirement), tidy(line))
+    return tuple(found.values())
+
+
 def _that_hold(host: Host, lines: list[str], marks: dict[str, str]) -> Iterator[str]:
     for line in lines[:_REQUIREMENTS_AT_MOST]:
         requirement, _, marker = line.partition(";")
@@ -158,6 +169,16 @@ def normal(name: str) -> str:
     while "--" in name:
         name = name.replace("--", "-")
     return name
+
+
+_MARKS = frozenset(("extra", "os_name", "platform_system", "sys_platform", "implementation_name"))
+_MARKS |= {"platform_machine", "platform_python_implementation", "python_version", "python_full_version"}
+
+
+def marker_holds(host: Host, marker: str, marks: dict[str, str]) -> bool:
+    """Whether an environment marker certainly holds."""
+    names = set(re.findall(r"[a-z_]+", re.sub(r"""\"[^\"]*\"|'[^']*'""", "", marker))) - {"and", "or", "in", "not"}
+    return all(name in _MARKS and _mark(host, name, marks) != "?" for name in names) and _holds(host, marker, marks)
 
 
 def _holds(host: Host, marker: str, marks: dict[str, str]) -> bool:
@@ -230,10 +251,13 @@ def _mark(host: Host, name: str, marks: dict[str, str]) -> str:
     """The value of a marker's variable on the host, "?" if it is unknown."""
     system, platform, os_name = _PLATFORMS[marks["os_family"]]
     plain = {"platform_system": system, "sys_platform": platform, "os_name": os_name, "extra": marks.get("extra", "")}
+    plain |= {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
     if name in plain:
         return plain[name]
     if name == "platform_machine":
         return _machine(host)
+    if name == "python_full_version" and marks.get("python"):
+        return marks["python"]
     if name in {"python_version", "python_full_version"}:
         found = re.search(r"/python(\d\.\d+)t?/", marks["site"])
         return found[1] if found else "?"

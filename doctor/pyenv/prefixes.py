@@ -17,7 +17,7 @@ _STORE_ALIASES = "/microsoft/windowsapps/"  # below a user's AppData/Local
 
 
 class NoSuchInterpreter(BadRequest):
-    """What was named is neither a Python interpreter nor the directory of an environment."""
+    """What was named is this is neither a Python interpreter nor the directory of an environment."""
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"{path if path.strip() else repr(path)}: {why}")
@@ -83,7 +83,7 @@ def _of_alias(host: Host, path: str) -> Located:
         why = (
             "several Pythons are installed from it: name its own folder" if prefixes else ("it has installed no Python")
         )
-        raise NoSuchInterpreter(path, f"an alias of Microsoft's Store, and {why}")
+        raise NoSuchInterpreter(path, f"this is an alias of Microsoft's Store, and {why}")
     return _of_prefix(host, prefixes[0], path)
 
 
@@ -109,7 +109,7 @@ def _of_prefix(host: Host, prefix: str, interpreter: str = "") -> Located:
         return _virtual(host, prefix, interpreter)
     tag = library_tag(host, prefix, interpreter)
     if not interpreter and not tag:
-        raise NoSuchInterpreter(prefix, "neither a Python interpreter nor the directory of an environment")
+        raise NoSuchInterpreter(prefix, "this is neither a Python interpreter nor the directory of an environment")
     base = _legacy_base(host, prefix, tag)
     if base:
         uses_base = not host.exists(f"{prefix}/lib/{tag}/no-global-site-packages.txt")

@@ -18,7 +18,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Where nvidia is the daemon's default runtime it runs all the same: a warning."""
     service = dockerfile_of(facts).service
     if service is None:
-        raise NotApplicable("only for services of a compose file")
+        raise NotApplicable("this is not a service of a compose file")
     if service.fault is not None:
         return bad(
             f"the service {service.name} does not start: {service.fault.what}",

@@ -18,7 +18,7 @@ from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
 _REQUIRE, _DISABLE = "NVIDIA_REQUIRE_CUDA", "NVIDIA_DISABLE_REQUIRE"
-_TURN_OFF = f"In the Dockerfile: ENV {_DISABLE}=true"
+_TURN_OFF = f"In the Dockerfile, set ENV {_DISABLE}=true"
 # Since this release nvidia/cuda names no driver branch for GeForce and TITAN. Source: NVIDIA_REQUIRE_CUDA of its images
 # for 12.1 and 12.4 (both in it), 12.5, 12.6, 12.8 and 13.0 (unknown, grid, tesla, nvidia, quadro, quadrortx, nvidiartx,
 # vapps, vpc, vcs, vws and cloudgaming alone).

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.build import accepted_cudas, gpu_packages, gpu_plugins, name_of, release_key
+from compat.channels import CONDA_FORGE
 from compat.matrix import Matrix, Uncovered
 from compat.need import Advice, Need
 from compat.row import FrameworkRow
@@ -26,6 +27,9 @@ from doctor.rules.shared.extensions import asked_of_torch, runtime_of
 from doctor.rules.shared.gpu_code import code_for
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of, need_where
+
+# Source: conda's documentation, "Managing virtual packages".
+_OVERRIDE = "{at}: without a driver conda takes CPU builds: set CONDA_OVERRIDE_CUDA to the machine's CUDA, e.g. 12.9"
 
 
 def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
@@ -85,7 +89,7 @@ def _bad(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     # The frameworks beside it that do use the GPU: then this one may be meant to stay on the CPU.
     frameworks = value_or(environment.frameworks, ())
     others = tuple(one.label for one in frameworks if isinstance(one.cuda, Seen) and not traits_of(one.package).runs_on)
-    rows = _builds(framework, facts, matrix)
+    rows = () if framework.from_index == CONDA_FORGE else _builds(framework, facts, matrix)
     advice = f"; {name_of(rows[0])} is a build for this GPU" if rows else ""
     beside = f"{', '.join(others)} in the same environment can" if others else ""
     return bad(
@@ -159,6 +163,8 @@ def _takes(row: FrameworkRow, majors: frozenset[int], matrix: Matrix) -> bool:
 
 
 def _by_hand(framework: Framework, facts: Facts, is_beside: bool) -> tuple[Need, ...]:
+    if framework.from_index == CONDA_FORGE:
+        return (Advice(_OVERRIDE.format(at=framework.pinned_at)),)
     if is_beside:
         text = f"Create a separate environment for {framework.package}: no build is known that fits the other packages"
         return (Advice(f"{text}."),)

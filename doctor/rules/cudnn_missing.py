@@ -127,7 +127,7 @@ def _need_use(framework: Framework, facts: Facts) -> None:
     if facts.machine.kind != "live" and not value_or(facts.toolkit.toolkits, ()):
         raise NotApplicable(f"nothing shows that {framework.label} should use a GPU")
     if facts.machine.kind == "live" and facts.has_gpu is False and not is_for_gpus(framework.package):
-        raise NotApplicable("no NVIDIA GPU on this machine")
+        raise NotApplicable("this machine has no NVIDIA GPU")
 
 
 RULE = Rule(INSTALLED_FRAMEWORKS, check)

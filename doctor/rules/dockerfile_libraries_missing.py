@@ -1,4 +1,4 @@
-"""A Dockerfile installs a framework whose CUDA libraries its base image lacks."""
+"""A plan installs a framework whose CUDA libraries it does not bring, and its base image lacks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from compat.row import FrameworkRow
 from compat.traits import traits_of
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase
-from doctor.model.facts.environment import Framework
+from doctor.model.facts.environment import Environment, Framework
 from doctor.model.facts.seen import Seen, value_or
-from doctor.model.finding import Answer, Evidence, Symptom, bad, ok, unknown
+from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok, unknown
 from doctor.rules.shared.builds import build_row
 from doctor.rules.shared.image import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
@@ -28,6 +28,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Each framework that is pinned; a line that names CUDA may bring its libraries, and leaves it to the image."""
     told = dockerfile_of(facts)
     rows = [*_of_system(facts, matrix)]
+    if not told.base.image:
+        return _locked(rows, facts)
     toolkits = facts.toolkit.toolkits
     if isinstance(toolkits, Seen) and not toolkits.value:  # tensorflow there may be meant for the CPU
         rows = [(one, row) for one, row in rows if _FOR_GPUS.fullmatch(one.package)]
@@ -36,6 +38,9 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if told.may_bring:
         line = told.may_bring[0]
         return unknown(f"{line.source} {line.what}, which may install CUDA libraries")._replace(blocks_verdict=False)
+    wheels = [one for one in _beside(rows, facts) if one.package == "torch"]
+    if wheels:
+        return unknown(f"{wheels[0].label} beside it may bring the CUDA libraries")._replace(blocks_verdict=False)
     if not isinstance(toolkits, Seen):
         return unknown(f"the content of {told.base.image} is unknown")._replace(blocks_verdict=False)
     for framework, row in rows:
@@ -43,6 +48,28 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         if lacks:
             return _bad(framework, row, told.base, lacks, matrix)
     return ok(f"{told.base.image} has the libraries that {rows[0][0].label} needs")
+
+
+def _beside(rows: list[tuple[Framework, FrameworkRow]], facts: Facts) -> tuple[Framework, ...]:
+    """What the plan installs into the same environments."""
+    names = {one.environment for one, _ in rows}
+    found = (one for one in value_or(facts.environments, ()) if one.prefix in names)
+    return tuple(one for each in found for one in value_or(each.frameworks, ()))
+
+
+def _locked(rows: list[tuple[Framework, FrameworkRow]], facts: Facts) -> Answer:
+    """A lock file shows no system: only what has an extra with the libraries may have been meant to bring them."""
+    bare = [(one, row) for one, row in rows if _extra_of(one)]
+    if not bare or "gpus" not in facts.assumed:
+        raise NotApplicable("every locked framework brings its CUDA libraries, or uses those of the system")
+    framework, row = bare[0]
+    wanted = _wanted(row)
+    return bad(
+        f"{framework.label} is locked without its CUDA libraries: it uses no GPU unless the system has {wanted}",
+        Advice(f"in the project write {_extra_of(framework)}, then lock it again"),
+        severity=Severity.WARNING,
+        evidence=(Evidence.at(framework.pinned_at, f"{framework.label} needs {wanted}"),),
+    )
 
 
 def _of_system(facts: Facts, matrix: Matrix) -> list[tuple[Framework, FrameworkRow]]:
@@ -56,12 +83,17 @@ def _of_system(facts: Facts, matrix: Matrix) -> list[tuple[Framework, FrameworkR
                 row = build_row(one, facts, matrix)
             except Uncovered:
                 continue
-            is_bare = one.pinned_at is not None and _extra_of(one) and not one.extras
+            is_bare = one.pinned_at is not None and _extra_of(one) and not one.extras and not _has_wheels(environment)
             if (row.libraries == "system" or is_bare) and (
                 _FOR_GPUS.fullmatch(row.package) or row.package in _FOR_BOTH
             ):
                 found.append((one, row))
     return found
+
+
+def _has_wheels(environment: Environment) -> bool:
+    """Whether the plan has NVIDIA's wheel of cuDNN, as a lock file lists it for an extra."""
+    return any(one.name.startswith("nvidia-cudnn-cu") for one in value_or(environment.distributions, ()))
 
 
 def _extra_of(framework: Framework) -> str:
@@ -106,9 +138,12 @@ def _with_extra(framework: Framework) -> str:
     return f"{framework.pinned_at}: write {asked}=={framework.version.partition('+')[0]}" if asked else ""
 
 
+def _wanted(row: FrameworkRow) -> str:
+    return f"CUDA {_major(row.cuda)}" + (f" and cuDNN {_major(row.cudnn_accepts)}" if row.cudnn_accepts else "")
+
+
 def _bad(framework: Framework, row: FrameworkRow, base: DockerfileBase, lacks: str, matrix: Matrix) -> Answer:
-    source = framework.pinned_at
-    wanted = f"CUDA {_major(row.cuda)}" + (f" and cuDNN {_major(row.cudnn_accepts)}" if row.cudnn_accepts else "")
+    source, wanted = framework.pinned_at, _wanted(row)
     return bad(
         (
             f"{source} installs {framework.label}, which needs the system's "

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from compat.build import gpu_packages
+from compat.channels import CONDA_FORGE
 from compat.matrix import Matrix, Uncovered
 from compat.need import Advice, Need
+from compat.row import ChannelRow
 from compat.traits import traits_of
 from compat.version import CudaVersion
 from doctor.model.facts import Facts
@@ -33,11 +35,12 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     cuda, base = value_or(framework.cuda, None), _base_major(facts)
     is_newer = cuda is not None and base is not None and cuda.major > base
     given = bool(facts.assumed) or is_newer
+    read = matrix.as_of("index" if framework.from_index == CONDA_FORGE else framework.package)
     return bad(
-        f"{_asked(framework)}: today ({matrix.as_of(framework.package)}) that is {framework.label}"
+        f"{_asked(framework)}: today ({read}) that is {framework.label}"
         f"{_build(framework, cuda, facts, matrix)}" + (f"; the base image is for CUDA {base}" if is_newer else ""),
         *_needs(framework, facts, matrix),
-        severity=Severity.WARNING if given and not framework.from_index else Severity.INFO,
+        severity=Severity.WARNING if given and framework.from_index in {"", CONDA_FORGE} else Severity.INFO,
         evidence=(Evidence.at(framework.pinned_at, framework.asked_as),),
     )
 
@@ -48,6 +51,8 @@ def _needs(framework: Framework, facts: Facts, matrix: Matrix) -> tuple[Need, ..
         starts = runs_on_driver(build_row(framework, facts, matrix), facts, matrix)
     except Uncovered:
         starts = True
+    if framework.from_index == CONDA_FORGE and framework.is_cpu_build:
+        return ()  # conda takes another build where it sees a driver
     return (Advice(f"{framework.pinned_at}: write {_pin(framework, matrix)}"),) if starts else ()
 
 
@@ -85,10 +90,20 @@ def _base_major(facts: Facts) -> int | None:
     return int(release.partition(".")[0]) if release else None
 
 
+def _is_row_of(row: ChannelRow, framework: Framework, cuda: CudaVersion | None) -> bool:
+    names = {framework.package, *gpu_packages(framework.package)}
+    return row.channel == CONDA_FORGE and row.package in names and cuda in row.cuda
+
+
 def _pin(framework: Framework, matrix: Matrix) -> str:
     """Return the requirement with its release; with its package index, if the build is not the default one."""
     public, _, build = framework.version.partition("+")
     pin = f"{framework.asked_as.rpartition(']')[0]}]" if "[" in framework.asked_as else framework.package
+    if framework.from_index == CONDA_FORGE:
+        rows = matrix.rows("index", "channels")
+        cuda = value_or(framework.cuda, None)
+        named = (row.command.rpartition(f"{CONDA_FORGE} ")[2] for row in rows if _is_row_of(row, framework, cuda))
+        return next(named, f"{pin}={public}")
     if not framework.from_index:
         return f"{pin}=={public}"
     try:

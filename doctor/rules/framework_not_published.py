@@ -12,7 +12,7 @@ from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Evidence, bad, ok
-from doctor.rules.shared.builds import build_row, need_of, platform_of
+from doctor.rules.shared.builds import build_row, distribution_of, need_of, platform_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import PLANNED_FRAMEWORKS
 
@@ -23,6 +23,9 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     """Look for a row of the release on this platform, and of torch's build; UNKNOWN where no row has the release."""
     if traits_of(framework.package).runs_on and not matrix.has(framework.package):
         raise NotApplicable(f"no builds of {framework.package} are known")
+    found = distribution_of(framework, facts)
+    if found and found.kind == "conda":
+        raise NotApplicable(f"{framework.label} comes from a channel of conda's")
     platform, public = platform_of(facts), framework.version.partition("+")[0]
     rows = matrix.framework_rows(framework.package, public)
     here = [row for row in rows if platform.os_family in row.os and platform.arch in row.arch]

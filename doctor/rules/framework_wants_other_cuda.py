@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 
 from compat.base.record import NamedTuple
 from compat.build import covers, library_sources, name_of, release_key
@@ -125,6 +126,10 @@ def brings_its_own(framework: Framework, facts: Facts, matrix: Matrix) -> bool:
         return True
     if not matrix.has(framework.package):
         return False
+    with suppress(Uncovered):
+        own = build_row(framework, facts, matrix).libraries
+        if own and not isinstance(framework.requires, Seen):
+            return own != "system"
     sources = library_sources(framework.package, (platform_of(facts).arch,), matrix)
     if "system" in sources:
         return False

@@ -61,7 +61,7 @@ def _on_jetson(framework: Framework, facts: Facts, release: str, matrix: Matrix)
 
 def _elsewhere(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     if platform_of(facts).arch != "sbsa":
-        raise NotApplicable("neither a Jetson nor an ARM machine")
+        raise NotApplicable("this is neither a Jetson nor an ARM machine")
     build = value_or(framework.build, "")
     rows = matrix.framework_rows(framework.package, framework.version.partition("+")[0])
     own = [row for row in rows if build and row.build == build]

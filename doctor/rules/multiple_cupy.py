@@ -34,6 +34,7 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
         explains=(
             *overwritten_among(environment, [one.name for one in found]),
             *(Symptom("framework-wants-other-cuda", f"{one.name} {one.version}") for one in others),
+            *(Symptom("companion-version-mismatch", f"{one.name} {one.version}") for one in others),
             *(Symptom(code, f"{one.name} {one.version}") for one in found for code in _SYMPTOMS),
         ),
     )

@@ -57,7 +57,7 @@ def _on_a_mac(facts: Facts, matrix: Matrix) -> Answer:
     if row is None:
         raise UnseenError("CUDA for macOS: unknown")
     return _missing(
-        f"no CUDA on this Mac: {row.summary}",
+        f"this Mac has no CUDA: {row.summary}",
         Advice(_FOR_ANOTHER),
         Evidence.of(facts.system.family, "macOS"),
         Evidence(row.summary, label=f"matrix, platform.absent[{row.id}]"),

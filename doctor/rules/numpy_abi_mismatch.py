@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from compat.matrix import Matrix
+from contextlib import suppress
+
+from compat.matrix import Matrix, Uncovered
 from compat.need import InstallPackage
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
-from doctor.rules.shared.builds import import_symptoms, installed
+from doctor.rules.shared.builds import build_row, import_symptoms, installed
 from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import LISTED_FRAMEWORKS, environment_of
@@ -29,7 +31,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         return ok(f"{framework.label} has a fitting numpy")
     return bad(
         f"{framework.label} needs numpy{wanted}; with numpy {there.version} {row.effect}",
-        InstallPackage("numpy", wanted, environment.interpreter),
+        InstallPackage("numpy", _asked(framework, there.version, facts, matrix) or wanted, environment.interpreter),
         severity=Severity(row.severity),
         evidence=(
             Evidence.at(there.place, f"numpy {there.version}"),
@@ -37,6 +39,14 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
         ),
         explains=import_symptoms(framework) if row.severity == Severity.ERROR.value else (),
     )
+
+
+def _asked(framework: Framework, version: str, facts: Facts, matrix: Matrix) -> str:
+    """What its metadata asks of NumPy, which is often narrower than its ABI; "" where that takes this one."""
+    with suppress(Uncovered):
+        asked = (build_row(framework, facts, matrix).pins or {}).get("numpy", "")
+        return "" if not asked or keeps(asked, version) else asked
+    return ""
 
 
 RULE = Rule(LISTED_FRAMEWORKS, check)

@@ -20,7 +20,7 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     """Lanes of a 16-lane card; the generation only counts under load, because an idle card lowers it to save power."""
     need_live(facts)
     if gpu.link_width_max.get() < _FULL_WIDTH:
-        raise NotApplicable(f"a card or slot of {gpu.link_width_max.get()} lanes")
+        raise NotApplicable(f"the card or slot has only {gpu.link_width_max.get()} lanes")
     if gpu.link_width.get() < gpu.link_width_max.get():
         return _degraded(gpu, f"{gpu.link_width.get()} of {gpu.link_width_max.get()} PCIe lanes", how(gpu.link_width))
     now, most = value_or(gpu.now.link_generation, 0), value_or(gpu.link_generation_max, 0)

@@ -19,7 +19,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     need_own_kernel(facts)
     servers = [gpu for gpu in facts.gpus.get() if isinstance(gpu.ecc_enabled, Seen) and gpu.ecc_enabled.value]
     if len(servers) < 2:
-        raise NotApplicable("not a server with several data-center GPUs")
+        raise NotApplicable("this is not a server with several data-center GPUs")
     off = [gpu for gpu in servers if not value_or(gpu.persistence, True)]
     if not off:
         return ok("persistence mode is on")

@@ -22,7 +22,7 @@ def check(gpu: Gpu, facts: Facts, matrix: Matrix) -> Answer:
     need_live(facts)
     active = [reason for reason in gpu.now.throttle_reasons.get() if _is_fault(reason)]
     if not active:
-        return ok("no slowdown by heat or power")
+        return ok("neither heat nor power slows the GPU")
     hot = any("thermal" in reason for reason in active)
     return bad(
         f"{gpu.label} runs slower: it lacks {'cooling' if hot else 'power or cooling'} ({', '.join(active)})",

@@ -22,7 +22,8 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
 
     A warning for what is installed, as it may be a build of one's own; what is only planned is not available.
     """
-    if traits_of(framework.package).runs_on:
+    is_known = framework.is_planned and matrix.has(framework.package)
+    if traits_of(framework.package).runs_on and not is_known:
         raise NotApplicable(f"{framework.package} has no separate builds")
     found = distribution_of(framework, facts)
     if found is None or found.kind != "wheel":
@@ -31,7 +32,7 @@ def check(framework: Framework, facts: Facts, matrix: Matrix) -> Answer:
     minor = ".".join(python.get().split(".")[:2])
     row = build_row(framework, facts, matrix)
     published: tuple[str, ...] = known(row, "python")
-    if minor in published or f"{minor}t" in published:
+    if not published or minor in published or f"{minor}t" in published:
         return ok(f"{framework.label} is published for Python {minor}")
     return bad(
         f"{framework.label} was never published for Python {minor}, only for {', '.join(published)}",

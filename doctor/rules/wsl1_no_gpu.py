@@ -20,7 +20,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     need_live(facts)
     need_linux(facts)
     if not facts.system.wsl.get():
-        raise NotApplicable("not in Windows Subsystem for Linux")
+        raise NotApplicable("this is not Windows Subsystem for Linux")
     if facts.system.wsl.get() > 1:
         return ok("WSL 2")
     return bad(

@@ -28,6 +28,7 @@ _WITHOUT_FRAMEWORK = re.compile(
     r"(?:continuumio|condaforge)/(?:miniconda3|anaconda3|miniforge3|mambaforge)|mambaorg/micromamba"
     r"|ghcr\.io/(?:astral-sh/uv|prefix-dev/pixi)|mcr\.microsoft\.com/devcontainers/(?:base|python|miniconda)"
 )
+_CONDA, _WITH_CONDA = "/opt/conda", re.compile(r"(?:continuumio|condaforge|mambaorg)/")
 # Source: uv's documentation, "Available images".
 _UV = re.compile(r"ghcr\.io/astral-sh/uv:(?:.*-)?python(3\.\d+)(?:-.*)?")
 _SERVER = re.compile(r"([a-z]+)/\1-openai:v(\d+\.\d+\.\d+)(?:-.*)?")  # named as the framework that serves
@@ -47,6 +48,7 @@ class Base(NamedTuple):
     framework: str = ""  # a spec, named as the image is: "pytorch==2.9.1+cu128"
     distribution: tuple[str, str] = ("", "")  # id and release
     is_known: bool = True  # whether its name tells which frameworks it holds
+    prefix: str = ""  # of its conda, "/opt/conda"
     is_plain: bool = False  # an official image of a system or of Python: without a variable of the loader
 
 
@@ -64,7 +66,8 @@ def base_of(name: str, source: Place) -> Base:
         return Base(told, found[2] == "devel", distribution=_distribution(found[3] or ""))
     if found := _FRAMEWORK.fullmatch(bare):
         told = told._replace(release=found[3] if found[4] == "devel" else "", variant=found[4])
-        return Base(told, found[4] == "devel", framework=f"{found[1]}=={found[2]}+cu{found[3].replace('.', '')}")
+        framework = f"{found[1]}=={found[2]}+cu{found[3].replace('.', '')}"
+        return Base(told, found[4] == "devel", framework=framework, prefix=_prefix(found[1], found[2]))
     if found := _FRAMEWORK_ALONE.fullmatch(bare):
         return Base(told, None, framework=f"{found[1]}=={found[2]}")
     if found := _SERVER.fullmatch(bare):
@@ -88,7 +91,13 @@ def base_of(name: str, source: Place) -> Base:
         python=uv[1] if uv else "",
         distribution=_alpine(alpine) if alpine else _named(bare) if uv else ("", ""),
         is_known="/" not in repository or bool(_WITHOUT_FRAMEWORK.fullmatch(repository)),
+        prefix=_CONDA if _WITH_CONDA.match(repository) else "",
     )
+
+
+def _prefix(name: str, release: str) -> str:
+    """PyTorch's images had a conda of their own. Source: pytorch/pytorch:Dockerfile@01343dcd and its forks of 2025."""
+    return _CONDA if name == "pytorch" and tuple(map(int, release.split("."))) < (2, 9) else ""
 
 
 def _named(bare: str) -> tuple[str, str]:

@@ -79,7 +79,7 @@ class _Reader:
         """Raises DockerfileError."""
         line = one.start_mark.line + 1
         if depth > _DEEPEST:
-            raise DockerfileError(f"{self._shown}:{line}: more than {_DEEPEST} levels")
+            raise DockerfileError(f"{self._shown}:{line}: it has more than {_DEEPEST} levels")
         if id(one) not in self._done:
             self._done[id(one)] = Node(self._value(one, depth), line)
         return self._done[id(one)]

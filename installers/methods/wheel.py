@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from compat.build import cpu_in_place_of, follows
+from compat.build import cpu_in_place_of, follows, is_served_by_default
 from compat.matrix import Matrix, Uncovered
 from compat.need import CreateEnvironment, InstallPackage, RemovePackage
 from compat.overlap import NO, overlap
@@ -64,10 +64,12 @@ def plan(need: InstallPackage | RemovePackage, target: Target, matrix: Matrix) -
     along = _going_with(need, _companions(need.name, inside) if need.build else (), matrix)
     leading = tuple(f"{name}=={version.partition('+')[0]}" for name, version in _leaders(need.name, inside))
     if owned := by_owner(inside, wanted, *along, *leading, index=index):
-        return Plan(_summary(need), (*first, owned), (*_first_effects(target), *_effects(need, inside, matrix)))
+        return Plan(_summary(need, wanted), (*first, owned), (*_first_effects(target), *_effects(need, inside, matrix)))
     steps = (*first, *_guarded(inside, (*_getting_pip(inside), *_install(need, inside, matrix))))
     steps += _kept(inside, wanted, index=index)
-    return Plan(_summary(need), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix)))
+    return Plan(
+        _summary(need, wanted), rehearsed(steps, inside), (*_first_effects(target), *_effects(need, inside, matrix))
+    )
 
 
 def _again(need: InstallPackage, target: Target, matrix: Matrix) -> Plan:
@@ -145,9 +147,18 @@ def _first_effects(target: Target) -> tuple[Effect, ...]:
     return () if _is_ours(target) else (made(".venv", target),)
 
 
+# Of a snap and of a Flatpak: read-only in every release. Sources: snapcraft.io/docs/system-snap-directory;
+# docs.flatpak.org/en/latest/sandbox-permissions.html and flatpak(1), "file system layout".
+_SEALED = re.compile(r"^(?:/snap/|/var/lib/snapd/|/var/lib/flatpak/)|/\.local/share/flatpak/")
+
+
+def _is_sealed(target: Target) -> bool:
+    return _SEALED.search(f"{target.prefix or target.python}/") is not None
+
+
 def _is_ours(target: Target) -> bool:
     """Whether pip may change it, or has done so before: what it put into the system's Python is fixed there."""
-    return not target.externally_managed or target.by_pip
+    return not _is_sealed(target) and (not target.externally_managed or target.by_pip)
 
 
 def _effects(need: InstallPackage, target: Target, matrix: Matrix) -> tuple[Effect, ...]:
@@ -181,7 +192,9 @@ def together(requirements: tuple[str, ...], target: Target, matrix: Matrix) -> P
     for asked in map(parse_spec, requirements):
         followed = asked.build or _build_followed(asked.name, inside)
         one = asked._replace(build=followed or _build_for_cuda(asked.name, asked.versions, inside, matrix))
-        label, url = index_of(one, matrix)
+        is_default = is_served_by_default(one, inside.os_family, inside.arch, matrix)
+        is_other = "+" in dict(inside.releases).get(one.name, "")  # it would count as installed already
+        label, url = ("", "") if is_default and not is_other else index_of(one, matrix)
         spelled.append(str(one._replace(build=label)))
         served.append((label, url))
     indexes = [word for option in index_options(served) for word in option]
@@ -257,11 +270,14 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
     if _is_ours(target):
         return (), target
     text = f"{_python(target)} belongs to the operating system, and pip refuses to change it (PEP 668)"
+    if _is_sealed(target):
+        text = f"{_python(target)} belongs to a snap or a Flatpak, whose files are read-only"
     gone = removal(CreateEnvironment(".venv"), target)
     argv = (_python(target), "-m", "venv", ".venv")
     make = Command(argv, "create a virtual environment in this directory", inverse=gone)
     inside = target._replace(
         python=".venv/bin/python",
+        prefix="" if _is_sealed(target) else target.prefix,
         installed=frozenset(),
         externally_managed=False,
         installers=(),
@@ -272,7 +288,10 @@ def _own_environment(target: Target) -> tuple[tuple[Step, ...], Target]:
     return (Note(f"{text}: use a virtual environment"), make), inside
 
 
-def _summary(need: InstallPackage) -> str:
+def _summary(need: InstallPackage, wanted: str = "") -> str:
+    """An extra is what is new where the package itself is there: "install tensorflow[and-cuda]==2.20.0"."""
+    if "[" in wanted:
+        return f"install {wanted}"
     return f"install {need.name}{need.versions}{f' built for {need.build}' if need.build else ''}"
 
 
@@ -294,8 +313,15 @@ def _install(need: InstallPackage, target: Target, matrix: Matrix) -> tuple[Step
         return (*steps, Command(_installer(target, requirement), _summary(need), inverse=back))
     kept = (f"{name}=={version}" for name, version in leaders)
     along = _going_with(need, names[1:], matrix)
-    argv = _installer(target, requirement, *along, *kept, "--index-url", row.url)
-    return (*steps, Command(argv, f"the index with {need.build} builds", inverse=_absent(target, names)))
+    of_leader = f"{served}=={release.partition('+')[0]}" if leaders else f"{need.name}{need.versions}"
+    spec = parse_spec(of_leader)._replace(build=need.build)
+    index: tuple[str, ...]
+    if is_served_by_default(spec, target.os_family, target.arch, matrix):
+        index, why = (), _summary(need)
+    else:
+        index, why = ("--index-url", row.url), f"the index with {need.build} builds"
+    argv = _installer(target, requirement, *along, *kept, *index)
+    return (*steps, Command(argv, why, inverse=_absent(target, names)))
 
 
 def _leaves(need: InstallPackage, requirement: str, target: Target) -> bool:
@@ -513,6 +539,9 @@ def _back(target: Target, names: tuple[str, ...]) -> Inverse:
 
 def _guarded(target: Target, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """What to know about the environment before anything in it is changed."""
+    if _is_sealed(target):
+        where = target.prefix or target.python
+        return (ByHand(f"{where} is in a snap or a Flatpak, whose files are read-only: use another environment"),)
     if not target.writable and target.is_root and target.live:
         where = target.site or target.prefix
         text = f"{where} is read-only even for root: make an environment elsewhere, or mount it for writing first"

@@ -6,6 +6,7 @@ the one that stays must come last.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import takewhile
 
 from compat.matrix import Matrix, accepts
@@ -14,7 +15,9 @@ from compat.spec import Spec, parse_spec
 from installers.method import Method
 from installers.methods import wheel
 from installers.plan import Plan, Target
+from installers.step import Step
 from installers.steps.by_hand import ByHand
+from installers.steps.command import Command, Inverse
 
 
 def plan(need: ChangePackages, target: Target, matrix: Matrix) -> Plan:
@@ -35,8 +38,24 @@ def plan(need: ChangePackages, target: Target, matrix: Matrix) -> Plan:
     first = tuple(takewhile(lambda step: isinstance(step, ByHand), steps))
     said = tuple(step for step in steps if isinstance(step, ByHand) and step not in first)
     steps = dict.fromkeys((*(step for step in steps if step not in said), *said))  # no sentence between two commands
+    steps = dict.fromkeys(_merged(tuple(steps)))
     effects = dict.fromkeys(effect for one in plans for effect in one.effects or ())
     return Plan(_summary(removed, need.install, bool(again)), wheel.rehearsed(tuple(steps), target), tuple(effects))
+
+
+def _merged(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """Yield the steps, with one command for several in a row that differ in their last word, a distribution."""
+    rest = list(steps)
+    while rest:
+        step = rest.pop(0)
+        while rest and isinstance(step, Command) and isinstance(other := rest[0], Command):
+            if step.argv[: len(other.argv) - 1] != other.argv[:-1] or "--index-url" in step.argv:
+                break
+            both = (*step.inverse.commands, *other.inverse.commands) if step.inverse and other.inverse else ()
+            left = step.inverse.left or other.inverse.left if step.inverse and other.inverse else ""
+            step = step._replace(argv=(*step.argv, other.argv[-1]), inverse=Inverse(both, left))
+            rest.pop(0)
+        yield step
 
 
 def _is_another_release(one: Spec, target: Target) -> bool:

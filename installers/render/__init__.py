@@ -36,14 +36,16 @@ def told_lines(step: Step, target: Target) -> Lines:
 
 
 def chained(lines: Lines, target: Target) -> Lines:
-    """Lines to paste together, of which none runs after one that failed."""
+    """Lines to paste together, of which none runs after one that failed; in bash what is to be read comes first."""
     if len(lines) < 2:
         return lines
     if target.os_family == "windows":
         checked = [one for line in lines[:-1] for one in ((line, _FAILED) if _PROGRAM.match(line) else (line,))]
         return ("& {", "    $ErrorActionPreference = 'Stop'", *(f"    {line}" for line in (*checked, lines[-1])), "}")
     last = max((number for number, line in enumerate(lines) if not line.startswith("#")), default=0)
-    return tuple(line if line.startswith("#") or number >= last else f"{line} &&" for number, line in enumerate(lines))
+    before = [line for line in lines[:last] if not line.startswith("#")]
+    read = (line for line in lines[:last] if line.startswith("#"))
+    return (*dict.fromkeys(read), *(f"{line} &&" for line in before), *lines[last:])
 
 
 def kept_first(plan: Plan, target: Target) -> Lines:
@@ -64,6 +66,15 @@ def undone_by(plan: Plan, target: Target) -> Lines:
     again = dict.fromkeys(line for lines in found for line in lines if line.endswith("ldconfig"))
     lines = [line for lines in found for line in lines if line not in again]
     return chained((*lines, *again), target) if lines else ()
+
+
+def undone_if_new(plan: Plan, target: Target) -> Lines:
+    """What also undoes the plan where it brought these: repositories, keys, environments, other packages."""
+    from installers.steps.command import Command  # late, as above
+
+    asked = [step for step in plan.steps if isinstance(step, Command)][:-1]
+    lines = dict.fromkeys(line for step in reversed(asked) for line in kind_of(step).restores(step, target))
+    return tuple(line for line in lines if line not in undone_by(plan, target))
 
 
 def for_administrators(plan: Plan, target: Target) -> bool:

@@ -81,7 +81,7 @@ def verified(name: str, digests: Lines) -> Lines:
     """The line that fails unless a file is one of those that are meant."""
     if not digests:
         return (
-            *comment(f"the checksum of {name} is unknown. This file has:"),
+            *comment(f"the checksum of {name} is unknown; sha256sum prints that of your file"),
             f"sha256sum {quote(name)}",
         )
     return (" || ".join(f"echo {quote(f'{one.lower()}  {name}')} | sha256sum -c -" for one in digests),)

@@ -50,7 +50,7 @@ def test_read(tmp_path: Path) -> None:
         ({"cuda_max": "13"}, "driver.branches[r580].cuda_max: '13' is not a CUDA version"),
         ({"cuda_max": 13.0}, "driver.branches[r580].cuda_max: 13.0 is not str"),
         ({"kind": None}, "driver.branches[r580].kind: None is not str"),
-        ({"cuda_mx": "13.0"}, "driver.branches[r580]: missing or unknown columns: cuda_mx"),
+        ({"cuda_mx": "13.0"}, "driver.branches[r580]: these columns are missing or unknown: cuda_mx"),
     ],
 )
 def test_wrong_column(tmp_path: Path, change: dict[str, Any], says: str) -> None:
@@ -61,7 +61,7 @@ def test_wrong_column(tmp_path: Path, change: dict[str, Any], says: str) -> None
 
 def test_missing_column(tmp_path: Path) -> None:
     row = {name: value for name, value in ROW.items() if name != "source"}
-    with pytest.raises(DataError, match=r"driver.branches\[r580\]: missing or unknown columns: source"):
+    with pytest.raises(DataError, match=r"driver.branches\[r580\]: these columns are missing or unknown: source"):
         _matrix(tmp_path, _file(row)).rows("driver", "branches")
 
 

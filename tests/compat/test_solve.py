@@ -246,7 +246,7 @@ def test_newer_that_is_not_known_to_work_is_told_apart() -> None:
             {},
             {
                 "environments": (
-                    "two environments: torch in one, tensorflow in the other",
+                    "use two environments: torch in one, tensorflow in the other",
                     ["torch 2.15.0 (cu132)", "tensorflow 2.21.0"],
                 ),
                 "relax": ("another version of torch", ["torch 2.13.0 (cu129), tensorflow 2.21.0"]),

@@ -36,7 +36,7 @@ WITHIN_S = 60.0  # of a busy machine
 STATUSES = {0, 1, 2, 4, 130}
 FORMATS = ("github", "html", "json", "junit", "markdown", "prometheus", "sarif", "text")
 ROOT = Path(__file__).resolve().parents[2]
-_FAULT = re.compile(r"Traceback|a fault of gpudoctor itself")
+_FAULT = re.compile(r"Traceback|a fault of gpudoctor itself|gpudoctor itself failed")
 
 # Command lines
 

@@ -76,7 +76,7 @@ def old(*parts: tuple[int, int], size: int, goes_on: bytes = b"", times: int = 0
         (old((0, 4096), size=4 << 30), "in the middle"),
         (
             old((0, 1), size=2, goes_on=(b"0" * 11 + b"\0") * 42 + b"\1" * 8, times=20_000),
-            "a header of more than 8 MiB",
+            "a header has more than 8 MiB",
         ),
     ],
     ids=["backwards", "beyond the end", "cut short", "a map without end"],

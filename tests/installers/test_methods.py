@@ -377,7 +377,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
         ("nixos", KeepModuleAway(), 'boot.blacklistedKernelModules = [ "nouveau" ];'),
         ("ubuntu", InstallModulePackage("6.8", "runfile"), "--kernel-module-only --kernel-name=6.8"),
         ("podman", OpenDeviceNodes(("/dev/nvidia0",), selinux=True), "--security-opt=label=disable"),
-        ("jetson", InstallDriver(">=580"), "flash one that has it"),
+        ("jetson", InstallDriver(">=580"), "upgrade the board's system"),
         ("docker", KeepModuleAway(), "on the container's host"),
         ("ubuntu", InstallCudnn("==9.10.2", "/opt/cudnn/lib", "12"), "copy all of its libraries"),
         ("nixos", InstallDriver(">=580", "open"), "hardware.nvidia.open = true;"),
@@ -404,11 +404,26 @@ def test_what_a_person_must_do(machine: str, need: Need, expected: str) -> None:
     assert any(expected in line for line in found if line.startswith("#")), found
 
 
+@pytest.mark.parametrize(
+    "prefix", ["/snap/ollama/42", "/var/lib/flatpak/runtime/x", "/home/user/.local/share/flatpak/app/x"]
+)
+def test_a_snap_and_a_flatpak_are_left_as_they_are(prefix: str) -> None:
+    sealed = machines.UBUNTU._replace(
+        prefix=prefix, python=f"{prefix}/bin/python3", installed=frozenset({"torch", "pip"})
+    )
+    make, install = lines(need := InstallPackage("torch", "==2.9.1", sealed.python), sealed)
+    assert "belongs to a snap or a Flatpak, whose files are read-only: use a virtual" in str(everything(need, sealed))
+    assert (make, install) == (f"{sealed.python} -m venv .venv", ".venv/bin/python -m pip install torch==2.9.1")
+    (only,) = everything(RemovePackage("torch", sealed.python), sealed)
+    assert only.startswith(f"# {prefix} is in a snap or a Flatpak")
+
+
 def test_another_build_replaces_torch_and_its_companions() -> None:
-    removed, installed = lines(InstallPackage("torch", "==2.9.1", PYTHON, "cu128"), machines.UBUNTU)
-    assert removed == f"{PYTHON} -m pip uninstall -y torch torchvision"
-    index = MATRIX.wheel_index("torch", "cu128", "2.9.1").url
-    assert installed == f"{PYTHON} -m pip install torch==2.9.1 torchvision --index-url {index}"
+    for build in ("cu126", "cu128"):
+        removed, installed = lines(InstallPackage("torch", "==2.9.1", PYTHON, build), machines.UBUNTU)
+        assert removed == f"{PYTHON} -m pip uninstall -y torch torchvision"
+        index = f" --index-url {MATRIX.wheel_index('torch', build, '2.9.1').url}" if build == "cu126" else ""
+        assert installed == f"{PYTHON} -m pip install torch==2.9.1 torchvision{index}"  # the default index has cu128
 
 
 @pytest.mark.parametrize(
@@ -434,10 +449,11 @@ def test_nothing_goes_before_the_index_was_asked_for_what_comes(
 
 def test_a_follower_comes_for_the_torch_that_stays() -> None:
     target = machines.UBUNTU._replace(releases=(("torch", "2.9.1"), ("torchvision", "0.23.0")))
-    removed, installed = lines(InstallPackage("torchvision", interpreter=PYTHON, build="cu128"), target)
-    assert removed == f"{PYTHON} -m pip uninstall -y torchvision"
-    index = MATRIX.wheel_index("torch", "cu128", "2.9.1").url
-    assert installed == f"{PYTHON} -m pip install torchvision torch==2.9.1 --index-url {index}"
+    for build in ("cu126", "cu128"):  # the default index has cu128
+        removed, installed = lines(InstallPackage("torchvision", interpreter=PYTHON, build=build), target)
+        assert removed == f"{PYTHON} -m pip uninstall -y torchvision"
+        index = f" --index-url {MATRIX.wheel_index('torch', build, '2.9.1').url}" if build == "cu126" else ""
+        assert installed == f"{PYTHON} -m pip install torchvision torch==2.9.1{index}"
 
 
 CU126, CU128 = (f"--index-url https://download.pytorch.org/whl/{build}" for build in ("cu126", "cu128"))

@@ -180,3 +180,19 @@ def test_files_of_the_system_are_for_root() -> None:
     assert commands(Plan("x", (edit,)), UBUNTU._replace(live=False)) == (
         "# As root: In /etc/environment, line 3, delete `CUDA_HOME=/x`",
     )
+
+
+@pytest.mark.parametrize("shell", ["/bin/bash", "/usr/bin/fish"])
+def test_a_variable_that_no_file_sets_is_told(shell: str) -> None:
+    """A shell has it from what started it: the command helps that shell alone."""
+    host = LiveHost({"HOME": "/nowhere", NAME: ENTRY, "SHELL": shell})
+    facts = facts_of(1)
+    told = seen((Variable(NAME, ENTRY, ""),))
+    facts = facts._replace(configuration=facts.configuration._replace(variables=told))
+    first, *others = commands(
+        with_edited_lines(Plan("x", (UnsetVariable(NAME, "y"),), ()), facts, host, UBUNTU), UBUNTU
+    )
+    assert first.startswith(f"# No file that gpudoctor reads sets {NAME}")
+    assert "systemctl --user show-environment" in first
+    fish = [f"# In fish, type `set -e {NAME}` instead of unset"] if shell.endswith("fish") else []
+    assert others == [*fish, f"unset {NAME}"]

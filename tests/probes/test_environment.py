@@ -304,7 +304,7 @@ def test_a_name_is_looked_up_on_path(tmp_path: Path) -> None:
     assert found.prefix == f"{tmp_path}/py"
     with pytest.raises(NoSuchInterpreter, match="no such program on PATH"):
         environment.look(host, ("python3.99",))
-    with pytest.raises(NoSuchInterpreter, match="'': no such program"):
+    with pytest.raises(NoSuchInterpreter, match="'': there is no such program"):
         environment.look(host, ("",))  # --python "$OF_NO_VALUE"
 
 

@@ -34,6 +34,11 @@ VERSION = "__version__ = '2.9.1+cu128'\n"
         ),
         ({"~orch/a": "", "~orch-2.8.0.dist-info/RECORD": ""}, (), [("torch", ("~orch",), "2.8.0")]),
         ({"~orch/a": "", "torch/__init__.py": ""}, ("torch",), []),  # the new one is whole
+        (
+            {"torch/__init__.py": "", "torch/version.py": VERSION, "~orch-2.9.1.dist-info/RECORD": ""},
+            (),
+            [("torch", ("torch",), "2.9.1+cu128")],
+        ),
         ({"onnxruntime/capi/a.so": ""}, ("onnxruntime-gpu",), []),  # another distribution has the directory
         ({"nvidia/cudnn/lib/a.so": "", "mine/a": "", "~ine/a": ""}, (), []),
     ],

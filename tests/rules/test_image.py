@@ -144,9 +144,9 @@ def test_what_is_to_be_written_instead() -> None:
     def needs(**given: Any) -> str:
         return as_json(answer("container-requirement-unmet", image(**given)).needs[0]).spec
 
-    assert needs(CUDA_VERSION="cu121") == "In the Dockerfile: ENV NVIDIA_REQUIRE_CUDA=cuda>=12.1"
-    assert needs(CUDA_VERSION="latest") == "In the Dockerfile: ENV NVIDIA_DISABLE_REQUIRE=true"
-    assert needs(NVIDIA_REQUIRE_CUDA="cuda >= 12.0") == 'In the Dockerfile: ENV NVIDIA_REQUIRE_CUDA="cuda>=12.0"'
+    assert needs(CUDA_VERSION="cu121") == "In the Dockerfile, set ENV NVIDIA_REQUIRE_CUDA=cuda>=12.1"
+    assert needs(CUDA_VERSION="latest") == "In the Dockerfile, set ENV NVIDIA_DISABLE_REQUIRE=true"
+    assert needs(NVIDIA_REQUIRE_CUDA="cuda >= 12.0") == 'In the Dockerfile, set ENV NVIDIA_REQUIRE_CUDA="cuda>=12.0"'
 
 
 def test_requirements_turned_off() -> None:

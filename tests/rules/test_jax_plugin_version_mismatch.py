@@ -52,6 +52,17 @@ def test_a_jaxlib_that_checks_no_plugin_takes_another_release() -> None:
         assert answer(CODE, machine(environments=seen((here,)))).kind is kind
 
 
+@pytest.mark.parametrize(("plugin", "kind"), [("0.4.36", Status.OK), ("0.7.2", Status.BAD), ("0.4.34", Status.BAD)])
+def test_a_plugin_that_no_extra_of_jax_takes(plugin: str, kind: Status) -> None:
+    """The extras of jax 0.4.36 as its METADATA has them; its jaxlib compares nothing."""
+    extras = tuple(f'{PLUGIN}[with_cuda]<=0.4.36,>=0.4.36; extra == "{one}"' for one in ("cuda", "cuda12"))
+    jax = framework("jax", "0.4.36", build=seen(""), requires=seen(("jaxlib<=0.4.36,>=0.4.36", *extras)))
+    versions = {"jax": "0.4.36", "jaxlib": "0.4.36", PLUGIN: plugin, PJRT: plugin}
+    there = seen(tuple(distribution(*one) for one in versions.items()))
+    here = environment(jax, JAXLIB._replace(refuses_others=()), distributions=there)
+    assert answer(CODE, machine(environments=seen((here,)))).kind is kind
+
+
 def test_the_extra_brings_what_belongs_together() -> None:
     versions = {"jax": "0.9.0", "jaxlib": "0.9.0", PLUGIN: "0.9.2", PJRT: "0.9.2"}
     here = environment(JAXLIB, distributions=seen(tuple(distribution(*one) for one in versions.items())))

@@ -134,7 +134,7 @@ def order_of(options: Options, wanted: tuple[Network, ...]) -> Order:
         if value < 0:
             raise BadRequest(f"{name} {value}: a number from {'0' if name == '--gpu' else '1'} up")
     if not 0 < options.seconds < float("inf"):
-        raise BadRequest(f"--seconds {options.seconds}: a number of seconds above 0")
+        raise BadRequest(f"--seconds {options.seconds}: give a number of seconds above 0")
     return Order(
         wanted,
         paths,

@@ -95,7 +95,8 @@ def _ratios(shown: Sequence[Comparison], labels: tuple[str, ...]) -> str:
     rows = [(one.subject.name, *(times(line.times_cpu) for line in one.lines), _theirs(one)) for one in shown]
     return (
         table([head, *rows])
-        + "\n\nThe median of a step, times the steps of an epoch; in brackets above, the same of the quartiles. "
+        + "\n\nA figure is the median of a step, times the steps of an epoch; the brackets above have the same of the "
+        "quartiles. "
         "GPU is CuPy (im2col, then a product of matrices by cuBLAS), with and without its memory pool; with cuDNN "
         "nothing differs but the convolutions."
     )

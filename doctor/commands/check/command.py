@@ -243,7 +243,7 @@ def _that_need_nothing(revise: Revision | None) -> Revision:
 def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observation:
     """Probe a machine, a root or an image; with a plan, remedies are tried on no machine."""
     if not 0 < subject.timeout_s < float("inf"):
-        raise BadRequest("--timeout: a number of seconds above 0")
+        raise BadRequest("--timeout: give a number of seconds above 0")
     if subject.pythons and subject.all_environments:
         raise BadRequest("--python and --all-environments: give one of them")
     request = ProbeRequest(subject.pythons, subject.all_environments, subject.deep, subject.timeout_s)
@@ -279,6 +279,7 @@ def _of_lock(subject: CheckSubject, matrix: Matrix) -> Observation:
         python=subject.python_version,
         extras=subject.extras,
         groups=subject.groups,
+        driver=subject.assume_driver,
     )
     facts = facts_of_lock(asked, matrix)
     return Observation(facts, revise=lambda answers: tuple(as_shown(one, facts) for one in answers))

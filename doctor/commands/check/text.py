@@ -12,7 +12,7 @@ from doctor.model.finding import Finding, Report, Severity, Status
 from doctor.output.document import TextStyle
 from doctor.output.page import Page, as_windows_writes, show_remedies
 
-_NO_FRAMEWORK = "No GPU framework in the Python environment"
+_NO_FRAMEWORK = "The Python environment has no GPU framework"
 _NO_PLANNED = "No line that was read installs a GPU framework"
 _NO_PYTHON = "No Python environment found"
 _OPEN = "Some checks could not run"

@@ -42,6 +42,8 @@ _MAY_BRING = re.compile(
     r"| -[re] |--requirement|--editable|accelerate|ultralytics|diffusers|sentence.transformers|timm|lightning",
     re.IGNORECASE,
 )
+_PROGRAMS = re.compile(r"/(?:usr/(?:local/)?)?s?bin(?:/|$)")
+_LISTS = re.compile(r"poetry|pipenv|pdm |uv sync|install \.| -[re] |--requirement|--editable")  # what is read
 _BRINGS_NONE = re.compile(r"cupy-cuda\d+x?|NVIDIA_\w+|CUDA_VISIBLE_DEVICES")
 
 
@@ -57,6 +59,9 @@ class Built:
         self.path_fault: DockerfileLine | None = None  # of the ENV line of LD_LIBRARY_PATH
         if base.nvcc is not None:
             self.ran.nvcc = base.nvcc
+        self.ran.prefixes |= {base.prefix} - {""}
+        if base.told.image.startswith("condaforge/"):
+            self.ran.channels = ("conda-forge",)
 
     def copy(self) -> Built:
         """What a stage begins with that starts from this one: its ARG lines do not count there."""
@@ -200,8 +205,11 @@ class Dockerfile:
         elif one.keyword == "RUN":
             flags, start = _flags(one.text)
             text = " " * start + one.text[start:]  # offsets stay those of the instruction
+            open_lines = len(built.ran.unjudged) + len(built.ran.unread)
             run(text, flags, built.known, built.ran, lambda at: self.source(one, at))
-            if found := _MAY_BRING.search(_BRINGS_NONE.sub("", one.text)):
+            is_read = open_lines == len(built.ran.unjudged) + len(built.ran.unread)
+            rest = (_LISTS if is_read else _BRINGS_NONE).sub("", _BRINGS_NONE.sub("", one.text))
+            if found := _MAY_BRING.search(rest):
                 built.ran.may_bring.append(DockerfileLine(f"names {found[0]}", self.source(one)))
         elif one.keyword == "SHELL":
             built.ran.frees_pip = built.ran.frees_pip or "conda" in one.text or "mamba" in one.text
@@ -247,8 +255,10 @@ class Dockerfile:
         *sources, to = said
         built.ran.frees_pip = built.ran.frees_pip or any("pip.conf" in text for text in said)
         is_local = "from" not in flags and not any("://" in text or _MAY_BRING.search(text) for text in sources)
-        if not self._is_environment(flags, sources, stage) and (
-            not is_local or re.match(r"/(?:usr|opt|lib|etc)\b", to)
+        if (
+            not _PROGRAMS.match(to)
+            and not self._is_environment(flags, sources, stage)
+            and (not is_local or re.match(r"/(?:usr|opt|lib|etc)\b", to))
         ):
             built.ran.may_bring.append(DockerfileLine(f"copies to {shown(to)}", self.source(one)))
         for text in sources:

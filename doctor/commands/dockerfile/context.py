@@ -196,12 +196,17 @@ class Copied:
 
     def changed(self, text: str, calls: list[Call]) -> None:
         """What commands of a RUN line may have written is not known from then on."""
-        words = " ".join(word.text for call in calls if call.program not in _CHANGES_NOTHING for word in call.words)
+        words = " ".join(word.text for call in calls if not _changes_nothing(call) for word in call.words)
         words += " ".join(re.findall(r">\s*[\"']?([^\s;&|<>\"']+)", text))
         for one in list(self._places):
             last = posixpath.basename(one.path)
             if one.name is not None and not self.context.is_folder(one.name) and last and last in words:
                 self.add(one.path, None)
+
+
+def _changes_nothing(call: Call) -> bool:
+    is_pip = call.program.startswith("python") and [one.text for one in call.words[1:3]] == ["-m", "pip"]
+    return is_pip or call.program in _CHANGES_NOTHING
 
 
 def moved(call: Call, workdir: str) -> str:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from doctor.commands.dockerfile.beside_lock import with_project
 from doctor.commands.dockerfile.context import Context
 from doctor.commands.dockerfile.locked import ALL, LockUse
 from doctor.commands.dockerfile.pyproject import declared, extras_of, groups_of, parse_project
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts
-from doctor.model.facts.dockerfile import DockerfileLine
+from doctor.model.facts.dockerfile import DockerfileFacts, DockerfileLine
 from doctor.model.facts.seen import value_or
 from doctor.script.locks.package import LockError, Package, Wanted
 from doctor.script.locks.read import admits, admitted_python, names_of, packages_of, parse_lock, subdir_of
 
 
 def expanded(
-    pinned: list[Pinned], python: str, facts: Facts, context: Context
-) -> tuple[list[Pinned], list[DockerfileLine]]:
+    pinned: list[Pinned], python: str, told: DockerfileFacts, facts: Facts, context: Context
+) -> tuple[list[Pinned], DockerfileFacts]:
     """Return the requirements, each command that reads a lock file or project replaced by what it installs.
 
-    `python` is that of the image, "3.12"; "" if unknown. Also return the lines that could not be read.
+    `python` is that of the image, "3.12"; "" if unknown. Also return what projects say beside their lock files.
     """
     found: list[Pinned] = []
     unread: list[DockerfileLine] = []
@@ -31,14 +32,21 @@ def expanded(
             found.append(one)
             continue
         try:
-            found += (
-                _locked(one, one.lock, python, facts, context)
-                if one.lock.lock
-                else _declared(one, one.lock, context, unread)
-            )
+            if one.lock.lock:
+                listed, document, lacking = _locked(one, one.lock, python, facts, context)
+                found += listed
+                told = told._replace(no_wheels=(*told.no_wheels, *lacking))
+                told = with_project(told, one.lock, document, context)
+            else:
+                found += _declared(one, one.lock, context, unread)
         except LockError as error:
             unread.append(DockerfileLine(f"reads {one.lock.lock}, which cannot be used: {error}", one.source))
-    return found, unread
+    return found, told._replace(unjudged=(*told.unjudged, *unread))
+
+
+def without_wheel(packages: Iterable[Package]) -> tuple[DockerfileLine, ...]:
+    """Return the locked packages that have no file for the platform and Python."""
+    return tuple(DockerfileLine(f"{one.name} {one.version}", one.source) for one in packages if not one.is_installable)
 
 
 def of_package(package: Package, environment: str, beside: tuple[str, ...]) -> Pinned:
@@ -54,8 +62,10 @@ def of_package(package: Package, environment: str, beside: tuple[str, ...]) -> P
     )
 
 
-def _locked(one: Pinned, use: LockUse, python: str, facts: Facts, context: Context) -> Iterator[Pinned]:
-    """What the lock file selects for the image's platform; raises LockError."""
+def _locked(
+    one: Pinned, use: LockUse, python: str, facts: Facts, context: Context
+) -> tuple[list[Pinned], object, tuple[DockerfileLine, ...]]:
+    """What the lock file selects for the image's platform, the file, and what has no wheel; raises LockError."""
     name, text = posixpath.basename(use.lock), context.text(use.lock) or ""
     document = parse_lock(name, text, context.shown(use.lock))
     project = parse_project(context.text(use.project)) if use.project.endswith(".toml") else {}
@@ -74,8 +84,8 @@ def _locked(one: Pinned, use: LockUse, python: str, facts: Facts, context: Conte
     packages = packages_of(document, text, context.shown(use.lock), wanted, subdir_of(family, machine))
     left = [each for each in packages if each.name and each.version and each.name not in use.skips]
     beside = tuple(f"{each.name}=={each.version}" for each in left)
-    for each in left:
-        yield of_package(each, one.environment, beside)._replace(python=python)
+    made = [of_package(each, one.environment, beside)._replace(python=python) for each in left]
+    return made, document, without_wheel(left)
 
 
 def _declared(one: Pinned, use: LockUse, context: Context, unread: list[DockerfileLine]) -> Iterator[Pinned]:

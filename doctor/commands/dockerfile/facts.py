@@ -20,7 +20,7 @@ from compat.version import CudaVersion
 from doctor.commands.dockerfile.build import Built, Dockerfile, Stage
 from doctor.commands.dockerfile.compose import Service
 from doctor.commands.dockerfile.expanded import expanded
-from doctor.commands.dockerfile.installed import Held, Places, holds_in, version_of
+from doctor.commands.dockerfile.installed import Held, Places, has_cpu_build, holds_in, version_of
 from doctor.commands.dockerfile.requirements import name_of
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts, Machine
@@ -93,8 +93,8 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
     )
     told = _with_scripts(told, built, matrix)._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
     told = _with_sources(told, asked.dockerfile, matrix)
-    environments, unjudged = _environments(built, bare, matrix)
-    told = told._replace(unjudged=(*told.unjudged, *unjudged), uses=tuple(_uses(environments, built, matrix)))
+    environments, told = _environments(built, told, bare, matrix)
+    told = told._replace(uses=tuple(_uses(environments, built, matrix)))
     places = {one.source for one in built.ran.pinned}
     lines = tuple(DockerfileLine(asked.dockerfile.line(one), one) for one in sorted(places))
     told = told._replace(python=_python(built, matrix), lines=lines)
@@ -232,6 +232,7 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
         ),
         apt_updates=tuple(ran.apt_updates),
         targets=tuple(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.targets),
+        taken=tuple(dict.fromkeys(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.taken)),
     )
 
 
@@ -344,18 +345,19 @@ def _python(built: Built, matrix: Matrix) -> str:
     return own if pythons <= {"", own.partition(".")[2]} else ""
 
 
-def _environments(built: Built, facts: Facts, matrix: Matrix) -> tuple[list[Environment], list[DockerfileLine]]:
-    """Return one environment for each place that lines install into, and the lines that could not be judged."""
+def _environments(
+    built: Built, told: DockerfileFacts, facts: Facts, matrix: Matrix
+) -> tuple[list[Environment], DockerfileFacts]:
+    """Return one environment for each place that lines install into; add the lines that could not be judged."""
     pinned = [*built.ran.pinned]
     if built.base.framework:
         pinned.insert(0, Pinned(built.base.framework, "", "", tool="pip", source=built.base.told.source, is_base=True))
     placed = [one if one.environment else one._replace(environment=one.active) for one in pinned]
     python = Seen(_python(built, matrix), built.base.told.source)
-    every, unread = expanded(placed, python.value, facts, built.ran.files.context)
+    every, told = expanded(placed, python.value, told, facts, built.ran.files.context)
     found, unjudged = planned_environments(every, python, facts, matrix)
-    unjudged += unread
     names = _selected([one.prefix for one in found], built)
-    return [one for one in found if one.prefix in names], unjudged
+    return [one for one in found if one.prefix in names], told._replace(unjudged=(*told.unjudged, *unjudged))
 
 
 def planned_environments(
@@ -367,7 +369,8 @@ def planned_environments(
     """
     places = Places(python.value, facts, matrix)
     for one in pinned:
-        places.put(one)
+        (places.may_put if one.may_not_run else places.put)(one)
+    places.settle()
     names = dict.fromkeys([*places.held, *places.others])
     found = [_environment(name, places, facts, matrix) for name in names]
     told = (
@@ -392,12 +395,12 @@ def _frameworks(places: Places, name: str, matrix: Matrix) -> dict[str, Held]:
     return {
         package: one
         for package, one in held.items()
-        if one.spec.extras or one.spec.build or package in gpu_packages(package) or _has_cpu_build(package, matrix)
+        if one.spec.extras
+        or one.spec.build
+        or one.cuda
+        or package in gpu_packages(package)
+        or has_cpu_build(package, matrix)
     }
-
-
-def _has_cpu_build(package: str, matrix: Matrix) -> bool:
-    return matrix.has(package) and any(row.build == "cpu" for row in matrix.rows(package, "builds"))
 
 
 def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> Environment:
@@ -426,7 +429,10 @@ def _environment(place: str, places: Places, facts: Facts, matrix: Matrix) -> En
     found += tuple(_companions(places.others.get(place, {}), prefix, matrix))
     found = tuple(one for one in found if one.package not in replaced)
     plain = {name: one for name, one in plain.items() if name not in replaced}
-    listed = tuple(_listed(one.package, one.version, one.pinned_at) for one in found)
+    conda = {name for name, one in held.items() if one.cuda}
+    listed = tuple(
+        _listed(one.package, one.version, one.pinned_at, "conda" if one.package in conda else "wheel") for one in found
+    )
     names = {each.package for each in found}
     listed += tuple(_listed(name, one.version, one.source) for name, one in plain.items() if name not in names)
     shared = tuple(_shared(found))
@@ -452,11 +458,9 @@ def _shared(frameworks: tuple[Framework, ...]) -> Iterator[Overlap]:
             yield Overlap(f"nvidia/{library}/lib/lib{library}.so.{firsts.pop()}", owners, _HIDDEN)
 
 
-def _listed(name: str, version: str, pinned_at: Place | None) -> Distribution:
+def _listed(name: str, version: str, pinned_at: Place | None, kind: str = "wheel") -> Distribution:
     """A distribution that has no files yet."""
-    return Distribution(
-        name=name, version=version, site="", metadata="", kind="wheel", hidden_by="", pinned_at=pinned_at
-    )
+    return Distribution(name=name, version=version, site="", metadata="", kind=kind, hidden_by="", pinned_at=pinned_at)
 
 
 def _replaces(later: Held, framework: Framework, name: str, one: Held) -> bool:
@@ -510,7 +514,7 @@ def _companions(others: dict[str, Held], prefix: str, matrix: Matrix) -> Iterato
     """What works on a framework and has no rows of builds: its requirement on that is known."""
     for name, one in others.items():
         row = matrix.companion(name, one.spec.versions[2:])
-        if row and traits_of(name).runs_on in row.needs:
+        if row and traits_of(name).runs_on in row.needs and not one.asked_as:
             requires = tuple(f"{each}{versions}" for each, versions in row.needs.items())
             yield _bare(one, prefix)._replace(requires=Seen(requires, f"matrix, {row.id}"))
 
@@ -535,4 +539,8 @@ def _bare(one: Held, prefix: str) -> Framework:
 def _by_conda(one: Held, prefix: str) -> Framework:
     """A build of conda's, of which no row speaks: its CUDA is the one that is pinned beside it."""
     cuda = Seen(CudaVersion.parse(".".join(one.cuda.split(".")[:2])), one.source)
-    return _bare(one, prefix)._replace(cuda=cuda, note=f"pinned in {one.source}, by conda")
+    how = "current version, from" if one.asked_as else "pinned in"
+    made = _bare(one, prefix)._replace(
+        cuda=cuda, note=f"{how} {one.source}, by conda", asked_as=one.asked_as, from_index=one.from_index
+    )
+    return made._replace(targets=Seen(one.targets, one.source)) if one.targets else made

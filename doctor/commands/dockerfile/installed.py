@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
-from compat.build import default_build, is_rider, release_key
+from compat.build import default_build, gpu_packages, is_rider, release_key
 from compat.matrix import Matrix, accepts
-from compat.newest import Where, newest
-from compat.row import CompanionRow
+from compat.newest import Where, newest, newest_beside
+from compat.row import ChannelRow, CompanionRow, FrameworkRow
 from compat.spec import Spec, parse_spec
 from compat.specifier import marker_holds
 from compat.traits import traits_of
+from compat.version import CodeTarget
 from doctor.commands.dockerfile.requirements import name_of
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts
@@ -39,6 +40,7 @@ class Held(NamedTuple):
     from_index: str = ""  # the build of the index that decided
     brought_by: str = ""  # the package that requires it, where no line names it
     beside: tuple[str, ...] = ()  # the requirements of the same command
+    targets: tuple[CodeTarget, ...] | None = None  # of a build of conda's
 
     @property
     def version(self) -> str:
@@ -56,6 +58,7 @@ class Places:
         self.others: dict[str, dict[str, Held]] = {}  # without
         self.unjudged: list[DockerfileLine] = []
         self._pythons: dict[str, str] = {}  # that a project or its command names, by environment
+        self._late: list[tuple[Spec, str, Pinned]] = []  # whose release what stands beside them decides
         self._of_base: frozenset[str] = frozenset()  # what a base image holds beside its framework
 
     def python_of(self, environment: str) -> str:
@@ -65,6 +68,15 @@ class Places:
         if re.fullmatch(r"3\.\d+", environment):
             return environment
         return self._own if environment.startswith("/") or not environment else ""
+
+    def may_put(self, one: Pinned) -> None:
+        """Note a requirement of a command that may not run."""
+        text = one.spec.partition(";")[0]
+        try:
+            named_product(parse_spec(name_of(text)))
+        except (GpudoctorError, NoRows):
+            return
+        self.unjudged.append(DockerfileLine(f"may install {shown(text)[:80]}", one.source))
 
     def put(self, one: Pinned, brought_by: str = "") -> None:
         """Take a requirement in, in the order of the lines; `brought_by` is the package that requires it."""
@@ -105,6 +117,36 @@ class Places:
             held[known.name] = self._after(earlier, chosen, one)._replace(brought_by=brought_by, beside=one.beside)
             self._bring(held[known.name].spec, place, one)
 
+    def settle(self) -> None:
+        """Choose the newest releases that fit the frameworks beside them, when all lines are read.
+
+        Sources: pip's documentation, "Dependency Resolution"; the rows' METADATA.
+        """
+        for spec, place, one in self._late:
+            others, held = self.others.setdefault(place, {}), self.held.get(place, {})
+            if spec.name not in others and (version := self._fitting(spec, place, held)):
+                chosen = spec._replace(versions=f"=={version}")
+                others[spec.name] = Held(chosen, one.source, "", asked_as=str(spec))
+
+    def _fitting(self, spec: Spec, place: str, held: Mapping[str, Held]) -> str:
+        wheels = next((row for row in self._matrix.rows("cudnn", "wheels") if row.id == spec.name), None)
+        if wheels:
+            pins = [self._pins(one.spec).get(spec.name, "") for one in held.values()]
+            wanted = [one for one in (spec.versions, *pins) if one]
+            releases = sorted(map(str, wheels.releases), key=release_key, reverse=True)
+            return next((one for one in releases if all(accepts(each, one) for each in wanted)), "")
+        if not self._matrix.has(spec.name):
+            return ""
+        platform, base = platform_of(self._facts), traits_of(spec.name).runs_on
+        there = held.get(base)
+
+        def fits(row: FrameworkRow) -> bool:
+            wanted = (row.pins or {}).get(base, "")
+            return accepts(wanted, there.spec.versions[2:]) if wanted and there else not wanted
+
+        where = Where(platform.os_family, platform.arch, self.python_of(place))
+        return newest_beside(spec, where, fits, self._matrix)
+
     def _put_other(self, spec: Spec, place: str, one: Pinned) -> None:
         """A package without builds of its own, which may require a framework."""
         if one.tool == "conda" and not is_exact(spec):
@@ -115,18 +157,33 @@ class Places:
         if not is_exact(spec) and (row := self._newest_companion(spec, one)):
             spec = spec._replace(versions=row.versions)
         if is_exact(spec):
-            self.others.setdefault(place, {})[spec.name] = Held(spec, one.source, "")
+            built = spec._replace(build=spec.build or self._build_of_follower(spec, row, one))
+            self.others.setdefault(place, {})[spec.name] = Held(built, one.source, "")
         if row:
             self._bring_these(spec, row.needs, place, one)
         elif is_exact(spec):
             self._bring(spec, place, one)
+        elif one.tags == ("",):
+            self._late.append((spec, place, one))
+
+    def _build_of_follower(self, spec: Spec, row: CompanionRow | None, one: Pinned) -> str:
+        """Return the build of torchvision that the default index serves: that of its torch there; "" if unknown."""
+        is_there = one.tool == "conda" or one.build != "" or spec.name in self._of_base
+        for name, versions in row.needs.items() if row and not is_there else ():
+            if spec.name in traits_of(name).followers and versions.startswith("=="):
+                return _default(Spec(name, versions, "", ()), self._facts, self._matrix)
+        return ""
 
     def _newest_companion(self, spec: Spec, one: Pinned) -> CompanionRow | None:
         """The newest release of a package without builds; None if unknown, or if its framework decides which fits."""
         named = {name_of(text) for text in one.beside}
         rows = [row for row in self._matrix.rows("conflicts", "companions") if row.package == spec.name]
         row = max(rows, key=lambda each: release_key(each.versions), default=None)
-        return row if row and accepts(spec.versions, row.versions[2:]) and not named & row.needs.keys() else None
+        if row is None or not accepts(spec.versions, row.versions[2:]) or named & row.needs.keys():
+            return None
+        builds = self._matrix.rows(spec.name, "builds") if self._matrix.has(spec.name) else ()
+        is_last = all(release_key(each.versions) <= release_key(row.versions) for each in builds)
+        return row if is_last else None
 
     def _bring(self, spec: Spec, place: str, one: Pinned) -> None:
         """What the build's own row pins of the framework that it runs on."""
@@ -156,29 +213,66 @@ class Places:
             build = f"cu{one.cuda.replace('.', '')}"
             last = newest(spec._replace(versions=_LAST_OF_CHANNEL), (build,), where, self._matrix)
             return Held(spec._replace(versions=f"=={last.version}"), one.source, one.cuda) if last else None
-        if one.tool == "conda" or one.tags is None:
+        if one.tool == "conda":
+            return self._of_channel(spec, one, where)
+        if one.tags is None:
             return None
         limited = spec._replace(versions=",".join(filter(None, (spec.versions, *self._limits(spec, one)))))
         taken = newest(limited, one.tags, where, self._matrix)
         if taken is None:
             return None
+        if (named := self._exact(one)) and not traits_of(spec.name).tagged:
+
+            def fits(row: FrameworkRow) -> bool:
+                return all(accepts(wanted, named[name]) for name, wanted in (row.pins or {}).items() if name in named)
+
+            taken = taken._replace(version=newest_beside(limited, where, fits, self._matrix) or taken.version)
         exact = spec._replace(versions=f"=={taken.version}", build=taken.build)
         index = "" if "" in one.tags else one.tags[0]
         asked = str(spec) if one.source.file else ""
         return Held(exact, one.source, "", asked_as=asked, from_index=index)
 
-    def _limits(self, spec: Spec, one: Pinned) -> Iterator[str]:
-        """What packages of the same command require of it: torchvision==0.15.2 takes torch 2.0.1."""
+    def _of_channel(self, spec: Spec, one: Pinned, where: Where) -> Held | None:
+        """Return the newest release of conda's channel: a build with CUDA needs the virtual package `__cuda`.
+
+        conda makes it from the driver or CONDA_OVERRIDE_CUDA: without one the solver takes the CPU build. Source:
+        conda-forge/pytorch-cpu-feedstock, tensorflow-feedstock, onnxruntime-feedstock, jaxlib-feedstock (`__cuda`);
+        conda-forge/cuda-version-feedstock (`__cuda >=` the major).
+        """
+        names = {spec.name, *gpu_packages(spec.name)}
+        rows: list[ChannelRow] = [
+            row
+            for row in self._matrix.rows("index", "channels")
+            if row.channel == one.channel and row.package in names and row.versions.startswith("==") and row.cuda
+            if where.os_family in row.os and where.arch in row.arch
+        ]
+        found = [row for row in rows if one.driver_cuda is None or row.cuda[-1].major <= one.driver_cuda.major]
+        if not found and (not rows or not has_cpu_build(spec.name, self._matrix) or name_of(one.spec).endswith("-gpu")):
+            return None
+        row = max(found or rows, key=lambda each: each.cuda[-1])
+        exact = spec._replace(versions=row.versions, build="" if found or not traits_of(spec.name).tagged else "cpu")
+        cuda = str(row.cuda[-1]) if found else ""
+        targets = row.targets if found else None
+        return Held(exact, one.source, cuda, asked_as=spec.name, from_index=one.channel, targets=targets)
+
+    def _exact(self, one: Pinned) -> dict[str, str]:
+        """The releases that the same command names."""
+        found = {}
         for text in one.beside:
             try:
-                other = parse_spec(text.partition(";")[0])
+                spec = parse_spec(text.partition(";")[0])
             except GpudoctorError:
                 continue
-            if not is_exact(other):
-                continue
-            row = self._matrix.companion(other.name, other.versions[2:])
-            needs = row.needs if row else self._pins(other)
-            yield from (needs[name] for name in needs if name == spec.name)
+            if is_exact(spec):
+                found[spec.name] = spec.versions[2:]
+        return found
+
+    def _limits(self, spec: Spec, one: Pinned) -> Iterator[str]:
+        """What packages of the same command require of it: torchvision==0.15.2 takes torch 2.0.1."""
+        for name, version in self._exact(one).items():
+            row = self._matrix.companion(name, version)
+            needs = row.needs if row else self._pins(Spec(name, f"=={version}", "", ()))
+            yield from (needs[each] for each in needs if each == spec.name)
 
     def _pins(self, spec: Spec) -> Mapping[str, str]:
         rows = self._matrix.framework_rows(spec.name, spec.versions[2:]) if traits_of(spec.name).runs_on else ()
@@ -192,6 +286,11 @@ class Places:
         if earlier is None or earlier.spec == chosen.spec:
             return chosen
         return chosen._replace(before=earlier.spec, before_at=earlier.source)
+
+
+def has_cpu_build(package: str, matrix: Matrix) -> bool:
+    """Return whether a package has CPU builds beside those with CUDA."""
+    return matrix.has(package) and any(row.build == "cpu" for row in matrix.rows(package, "builds"))
 
 
 def version_of(spec: Spec) -> str:

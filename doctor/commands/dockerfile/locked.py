@@ -23,6 +23,7 @@ _FILES = {
     "pixi": ("pixi.lock", "pixi.toml"),
     "conda-lock": ("conda-lock.yml", "conda-lock.yml"),
 }
+TOOLS = {lock: tool for tool, (lock, _) in _FILES.items()}
 # What an option chooses; its value is a name, or ALL for an option without one.
 _CHOOSES = {
     "--extra": "extras", "-E": "extras", "--extras": "extras", "--all-extras": "extras",

@@ -98,7 +98,7 @@ class Pins(NamedTuple):
     tool: str  # "pip", "uv", "conda"
     environment: str  # what tells its environment from another: "/opt/venv", the name of a conda environment, ""
     specs: tuple[Word, ...]
-    indexes: tuple[str, ...] = ()  # beside the default one
+    indexes: tuple[str, ...] = ()  # beside the default one; of conda its channels
     backend: str = ""  # uv's --torch-backend
     files: tuple[Word, ...] = ()  # of requirements; for conda, of an environment
     constraints: tuple[Word, ...] = ()
@@ -229,8 +229,9 @@ def _conda(words: list[Word]) -> Pins | None:
     if len(words) < 2 or words[1].text not in {"install", "create", "update"}:
         return None
     named = _option(words, "-n", "--name", "-p", "--prefix") or ""
-    files = _options(words, "-f", "--file")
-    return Pins("conda", named, tuple(_arguments(words[2:], "-c", "-f")), files=files)
+    files, channels = _options(words, "-f", "--file"), _options(words, "-c", "--channel")
+    asked = tuple(_arguments(words[2:], "-c", "-f"))
+    return Pins("conda", named, asked, indexes=tuple(one.text for one in channels), files=files)
 
 
 def _arguments(words: list[Word] | tuple[Word, ...], *more: str) -> Iterator[Word]:

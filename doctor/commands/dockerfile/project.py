@@ -44,7 +44,7 @@ class Project:
     def _read(self, name: str, text: str, above: tuple[str, ...]) -> dict[str, Node]:
         shown = os.path.normpath(os.path.join(self._folder, name)).replace(os.sep, "/")
         if len(self._services) >= _FILES_AT_MOST:
-            raise DockerfileError(f"{self._file}: more than {_FILES_AT_MOST} files")
+            raise DockerfileError(f"{self._file}: it has more than {_FILES_AT_MOST} files")
         document = _Putter(self._known, shown).put(parse_yaml(text, shown))
         folder = os.path.dirname(name)
         own = {each: _moved(one, folder) for each, one in document.fields.get("services", Node(None, 1)).fields.items()}
@@ -145,7 +145,7 @@ class _Putter:
     def put(self, node: Node, depth: int = 0) -> Node:
         """The same; what nobody gave a value is empty, as Compose has it. Raises DockerfileError."""
         if depth > _DEEPEST:
-            raise DockerfileError(f"{self._file}:{node.line}: more than {_DEEPEST} levels")
+            raise DockerfileError(f"{self._file}:{node.line}: it has more than {_DEEPEST} levels")
         if isinstance(node.value, str):
             return node._replace(
                 file=self._file, value=_VARIABLE.sub(lambda found: _value(found, self._known), node.value)

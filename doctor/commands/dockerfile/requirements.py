@@ -65,6 +65,7 @@ class Environment(NamedTuple):
     name: str  # "" where it has none
     packages: tuple[Line, ...]
     pip: Listed
+    channels: tuple[str, ...] = ()  # the first one goes before the others
 
 
 def environment(name: str, context: Context, known: Mapping[str, str]) -> Environment | None:
@@ -84,7 +85,8 @@ def environment(name: str, context: Context, known: Mapping[str, str]) -> Enviro
         for each in (one.at("pip") or Node(None, 0)).items:
             source = Place(context.shown(name), each.line)
             pip = pip.joined(_Reader(context, known).line(each.text, source, name, "r"))
-    return Environment((document.at("name") or document).text, tuple(packages), pip)
+    channels = tuple(one.text for one in (document.at("channels") or Node(None, 0)).items)
+    return Environment((document.at("name") or document).text, tuple(packages), pip, channels)
 
 
 class _Reader:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from compat.base.record import NamedTuple
+from compat.version import CudaVersion, VersionError
 from doctor.commands.dockerfile.context import Copied, moved
 from doctor.commands.dockerfile.locked import (
     LockUse,
@@ -75,12 +76,16 @@ _FREES_PIP = re.compile(
     r"EXTERNALLY-MANAGED|break-system-packages (?:true|1|yes)|PIP_BREAK_SYSTEM_PACKAGES|get-pip|pip\.conf"
     r"|\b(?:conda|mamba|micromamba|pyenv)\b.*\b(?:activate|shell|global)\b|activate\b|(?:ln|alternatives)\b.*python3\.\d"
 )
+_OTHER_PYTHON = re.compile(r"python3?\.\d|\bpip")
 _COPIED = ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped", "apt_updates")
 _FROZEN = frozenset({"--frozen", "--locked", "--frozen-lockfile", "--deploy", "--ignore-pipfile"})
 _SHOWN_CHARS = 120
 _PYTHON_NAMED = re.compile(r"(?:python|cpython-?)?(3\.\d+)(?:\.\d+)?")
 _WITHOUT_NVCC = re.compile(r"_SKIP_CUDA_BUILD$")  # Source: Dao-AILab/flash-attention: setup.py
 _NO_CACHE = frozenset({"--no-cache", "--no-cache-dir"})  # pip takes the beginning of an option for it
+
+
+NO_CUDA = CudaVersion(0, 0)
 
 
 class Pinned(NamedTuple):
@@ -101,6 +106,9 @@ class Pinned(NamedTuple):
     nvcc: bool | None = True  # whether nvcc is there by then; True where it does not matter
     lock: LockUse | None = None  # a lock file or project, whose packages the command installs; `spec` is empty
     python: str = ""  # "3.12" where the command or its project names it
+    may_not_run: bool = False  # it stands in a condition or a loop
+    channel: str = ""  # of conda's, the one that decides
+    driver_cuda: CudaVersion | None = None  # as conda's solver sees it, NO_CUDA if it sees no driver; None if unknown
 
 
 class Compiled(NamedTuple):
@@ -125,6 +133,10 @@ class Ran:
     def __init__(self, files: Copied) -> None:
         self.files = files
         self.nvcc: bool | None = None
+        self.fetched: dict[str, str] = {}  # addresses of the files that lines download
+        self.prefixes: set[str] = set()  # in which a conda is installed
+        self.taken: list[DockerfileLine] = []  # installers of conda that stop at such a directory
+        self.channels: tuple[str, ...] = ()  # that conda of the base image has by itself
         self.drivers: list[DockerfileLine] = []
         self.trees: list[DockerfileTree] = []
         self.compiles: list[Compiled] = []
@@ -154,7 +166,7 @@ class Ran:
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
-        made.nvcc = self.nvcc
+        made.nvcc, made.channels = self.nvcc, self.channels
         for name in (
             "drivers",
             "trees",
@@ -169,7 +181,8 @@ class Ran:
         ):
             setattr(made, name, list(getattr(self, name)))
         made.has_new_key, made.frees_pip, made.has_new_pip = self.has_new_key, self.frees_pip, self.has_new_pip
-        made.exported, made.cloned = dict(self.exported), dict(self.cloned)
+        made.exported, made.cloned, made.fetched = dict(self.exported), dict(self.cloned), dict(self.fetched)
+        made.prefixes, made.taken = set(self.prefixes), list(self.taken)
         made.python_lines, made.moves_pip = dict(self.python_lines), self.moves_pip
         made.apk, made.pythons, made.venvs = set(self.apk), set(self.pythons), set(self.venvs)
         return made  # without what was compiled and asked for, which stands in its own stage
@@ -188,6 +201,8 @@ class Ran:
             self.unjudged += other.unjudged
         if any("cuda" in path or path in ("", "/usr", "/usr/local") or is_open(path) for path in wanted):
             self.nvcc = True if other.nvcc else None
+        elif other.nvcc and other.prefixes.intersection(wanted):
+            self.nvcc = True  # conda's
 
 
 def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran, source: Source) -> None:
@@ -212,7 +227,9 @@ def run(text: str, flags: Mapping[str, str], known: Mapping[str, str], ran: Ran,
         there.workdir = moved(call, there.workdir)
         if not call.may_not_run and not call.may_fail:
             _compiles(call, ran, source)
-        _reads(call, ran, source)
+        _fetches(call, ran, there)
+        if not _runs_fetched(call, ran, source, there):
+            _reads(call, ran, source)
     _pipes(found, ran, source)
     _exports_alone(found, ran, source)
     _leaves(found, flags, known, ran, source)
@@ -242,16 +259,21 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     for word in call.words:
         _runfile(word, call, ran, source(word.at))
     ran.venvs |= {there.at(word.text) for word in made_environments(call)}
-    if locked(call) and not call.may_not_run and not installs_nothing(call):
-        _from_lock(call, known, ran, source, there)
+    if locked(call) and not installs_nothing(call):
+        if call.may_not_run:
+            what = f"may run {call.program}, which installs what a lock file or a project lists"
+            ran.unjudged.append(DockerfileLine(what, source(call.words[0].at)))
+        else:
+            _from_lock(call, known, ran, source, there)
     pins = python_packages(call, known)
     _not_judged(call, pins, ran, source, there)
     if pins is None:
         return
-    _by_system_pip(call, pins, {**known, **call.given}, ran, source)
     given = tuple(Line(word.text, source(word.at)) for word in pins.specs)
     if pins.tool == "conda":
-        _conda(pins, given, call, ran, [_environment(word, there, known) for word in pins.files])
+        cuda = _override({**known, **call.given}.get("CONDA_OVERRIDE_CUDA", ""))
+        named = Environment("", given, Listed(), pins.indexes)
+        _conda(pins, call, ran, [named, *(_environment(word, there, known) for word in pins.files)], cuda)
         return
     listed = Listed(specs=given)
     for word in pins.files:
@@ -263,6 +285,8 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     for word in pins.constraints:
         told = _listed(word, there, known)
         listed = listed.joined(told._replace(specs=(), constraints=told.specs + told.constraints))
+    every = tuple(Word(one.spec, 0) for one in listed.specs)
+    _by_system_pip(call, pins._replace(specs=every), {**known, **call.given}, ran, source)
     _pins(pins, listed, call, ran, _active(known, ran) or _found_by_uv(pins, call, ran, there))
 
 
@@ -296,7 +320,9 @@ def _of_system(call: Call, ran: Ran, source: Source) -> None:
     text = " ".join(one.text for one in call.words)
     ran.has_new_key = ran.has_new_key or bool(_NEW_KEY.search(text))
     ran.frees_pip = ran.frees_pip or bool(_FREES_PIP.search(text))
-    ran.moves_pip = ran.moves_pip or "get-pip" in text or call.program in {"update-alternatives", "ln", "ensurepip"}
+    links = call.program == "ln" and _OTHER_PYTHON.search(text)
+    moves = links or "get-pip" in text or call.program in {"update-alternatives", "ensurepip"}
+    ran.moves_pip = ran.moves_pip or bool(moves)
     is_update = call.program in {"apt-get", "apt"} and any(one.text == "update" for one in call.words)
     if is_update and not ran.has_new_key and call.sign in {"&&", ""} and not call.may_not_run:
         ran.apt_updates.append(DockerfileLine("apt-get update", source(call.words[0].at)))
@@ -506,6 +532,7 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran, active: str = "") ->
     for one in constrained(listed):
         if call.may_not_run:
             ran.pinned = [each for each in ran.pinned if name_of(each.spec) != name_of(one.spec)]
+            ran.pinned.append(Pinned(one.spec, None, "", tool=pins.tool, source=one.source, may_not_run=True))
             continue
         pinned = Pinned(
             one.spec,
@@ -529,26 +556,46 @@ def _pins(pins: Pins, listed: Listed, call: Call, ran: Ran, active: str = "") ->
 
 def _conda(
     pins: Pins,
-    given: tuple[Line, ...],
     call: Call,
     ran: Ran,
     environments: list[Environment | None],
+    driver_cuda: CudaVersion | None,
 ) -> None:
     """Which of its builds conda takes, its solver decides; the release of CUDA stands in what is pinned beside it."""
-    packages = given + tuple(line for one in environments if one for line in one.packages)
+    packages = tuple(line for one in environments if one for line in one.packages)
     if call.may_not_run:
+        may = (line.spec.rpartition("::")[2] for line in packages)
+        ran.pinned += [
+            Pinned(spec, None, "", tool="conda", source=line.source, may_not_run=True)
+            for spec, line in zip(may, packages, strict=True)
+        ]
         return
     named = pins.environment or next((one.name for one in environments if one and one.name), "")
     if any(name_of(line.spec.rpartition("::")[2]) in _CONDA_NVCC for line in packages):
         ran.nvcc = True
-    ran.pinned += conda_pins(packages, named)
+    channels = (*(name for one in environments if one for name in one.channels), *ran.channels)
+    ran.pinned += conda_pins(packages, named, channels, driver_cuda)
     for one in filter(None, environments):
         of_pip = pins._replace(environment=named, tool="pip", files=())
         _pins(of_pip, one.pip, call, ran)
 
 
-def conda_pins(packages: tuple[Line, ...], environment: str) -> list[Pinned]:
-    """What conda is asked for: a release counts with the CUDA that is pinned beside it."""
+def _override(value: str) -> CudaVersion | None:
+    """The CUDA of conda's virtual package; a build has no driver."""
+    try:
+        return CudaVersion.parse(value) if value else NO_CUDA
+    except VersionError:
+        return None
+
+
+def conda_pins(
+    packages: tuple[Line, ...], environment: str, channels: tuple[str, ...], driver_cuda: CudaVersion | None
+) -> list[Pinned]:
+    """What conda is asked for: a release counts with the CUDA that is pinned beside it.
+
+    A bare name is the newest release of the channel that goes first; NVIDIA's has no frameworks.
+    """
+    first = next((one for one in channels if one != "nvidia"), "")
     parts = [(_CONDA_SPEC.match(line.spec.rpartition("::")[2].replace(" ", "")), line) for line in packages]
     cuda = {found[2] for found, _ in parts if found and found[1] in _CONDA_CUDA and found[2]}
     is_by_channel = any(found and found[1] == "pytorch-cuda" for found, _ in parts)  # its own channel has it alone
@@ -557,7 +604,10 @@ def conda_pins(packages: tuple[Line, ...], environment: str) -> list[Pinned]:
         if found is None or found[1] in _CONDA_CUDA:
             continue
         is_told = bool(found[2]) and len(cuda) == 1
+        named, sign, bare = line.spec.rpartition("::")
         one = Pinned(found[1], None, environment, tool="conda", source=line.source, tags=None)
+        if bare.strip() == found[1]:
+            one = one._replace(channel=named if sign else first, driver_cuda=driver_cuda)
         if len(cuda) == 1 and not found[2] and line.spec.rpartition("::")[2] == found[1] and is_by_channel:
             one = one._replace(cuda=min(cuda))
         made.append(one._replace(spec=f"{found[1]}=={found[2]}", cuda=min(cuda)) if is_told else one)
@@ -594,6 +644,49 @@ def _reads(call: Call, ran: Ran, source: Source) -> None:
         text = shown(" ".join(one.text for one in call.words))[:_SHOWN_CHARS]
         ran.unread.append(DockerfileLine(f"runs {text}", source(call.words[0].at)))
         ran.nvcc = True if ran.nvcc else None
+
+
+def _fetches(call: Call, ran: Ran, there: Copied) -> None:
+    """`wget ADDRESS -O FILE` and `curl -o FILE ADDRESS`."""
+    texts = [one.text for one in call.words]
+    addresses = [one for one in texts if "://" in one]
+    if call.program in {"wget", "curl"} and len(addresses) == 1:
+        named = [
+            after
+            for option, after in itertools.pairwise(texts)
+            if option in {"--output", "--output-document"} or re.fullmatch(r"-[a-zA-Z]*(?:O|o)", option)
+        ]
+        file = call.writes.text if call.writes else next((one for one in named if "://" not in one), "")
+        ran.fetched[_at_home(there, file or posixpath.basename(addresses[0]))] = addresses[0]
+    elif call.program == "rm":
+        ran.prefixes -= {one.rstrip("/") for one in texts}
+
+
+def _at_home(there: Copied, text: str) -> str:
+    return there.at(re.sub(r"^(?:~|\$\{?HOME\}?)(?=/)", "/root", text))
+
+
+def _runs_fetched(call: Call, ran: Ran, source: Source, there: Copied) -> bool:
+    """A script that a line downloads: of conda's installers the directory is told.
+
+    Source: the installers' own help ("-f: no error if install prefix already exists", "-u: update an existing").
+    """
+    words = call.words[1:] if call.program in _SHELLS else call.words
+    script = next((one for one in words if not one.text.startswith("-")), None)
+    address = ran.fetched.get(_at_home(there, script.text)) if script else None
+    if script is None or address is None or call.may_not_run:
+        return False
+    at = source(script.at)
+    ran.piped.append(DockerfileLine(shown(address), at))
+    if re.search(r"(?:[Mm]ini(?:conda|forge)|[Mm]ambaforge|Anaconda)\d?-", address):
+        texts = [one.text for one in call.words]
+        prefix = next((after for option, after in itertools.pairwise(texts) if re.fullmatch(r"-[bfus]*p", option)), "")
+        forced = any(re.fullmatch(r"-[bsp]*[fu][bfusp]*", one) for one in texts)
+        prefix = prefix.rstrip("/")
+        if prefix in ran.prefixes and not forced:
+            ran.taken.append(DockerfileLine(prefix, at))
+        ran.prefixes |= {prefix} - {""}
+    return True
 
 
 def _activated(call: Call) -> str:

@@ -90,4 +90,4 @@ def _guarded(options: Options, look_now: Callable[[Options], Verdict]) -> Verdic
     except GpudoctorError as error:
         return failure(str(error))
     except Exception as error:  # noqa: BLE001 - whatever fails, the gate stays closed, in its dialect
-        return failure(f"a fault of gpudoctor itself: {type(error).__name__}: {error}")
+        return failure(f"gpudoctor itself failed: {type(error).__name__}: {error}")

@@ -45,7 +45,7 @@ def _page(directory: str, files: tuple[Bundled, ...], left: tuple[str, ...], vie
     for one in largest[:_SHOWN]:
         page.verbatim(f"{one.size_bytes / _MIB:8,.1f} MiB  {one.name}", indent=2)
     if len(files) > _SHOWN:
-        page.paragraph(f"  and {len(files) - _SHOWN} smaller ones, all in {SUMS}")
+        page.paragraph(f"  {len(files) - _SHOWN} smaller ones follow; {SUMS} lists all")
     if left:
         page.gap()
         page.paragraph("These packages of the system are not among them:", colour="yellow")

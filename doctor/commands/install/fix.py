@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
@@ -15,11 +15,14 @@ from doctor.commands.install.apply import needing_root
 from doctor.commands.install.history import told_of_killed, way_back
 from doctor.commands.install.install import Prepared, show_step, shown_steps
 from doctor.diagnose import EXIT_BAD, EXIT_FINE, exit_status
+from doctor.host.files import read_regular
 from doctor.model.facts import Facts
 from doctor.model.finding import Finding, Remedy, Report, Status
 from doctor.output.document import TextStyle
 from doctor.output.page import Page
+from doctor.prescribe.corrected_line import corrections
 from doctor.prescribe.target import target_of
+from doctor.script.parse import FILE_AT_MOST_BYTES
 from installers.apply import Applied, Interrupted, apply
 from installers.at_work import AtWork
 from installers.effect import Effect
@@ -100,9 +103,9 @@ def _allowed(subject: CheckSubject, options: ReportOptions, talk: Talk | None) -
     if subject.source is not None:
         raise CannotMend("--fix changes this machine, but --from reads another one")
     usual = ReportOptions()
-    for name in ("root", "image", "dockerfile", "lock"):
+    for name in ("root", "image", "lock"):
         if getattr(subject, name) is not None:
-            raise CannotMend(f"--fix changes this machine: omit --{name}")
+            raise CannotMend(f"--fix changes this machine or a Dockerfile: omit --{name}")
     others = {
         "--framework": bool(subject.frameworks),
         "--list": options.list_rules,
@@ -139,6 +142,10 @@ def walk(report: Report, setting: Setting) -> Report:
 
 def _offer(remedy: Remedy, facts: Facts) -> Offer:
     """What comes after a step by hand in the middle waits for it, and so is left."""
+    if facts.machine.kind == "dockerfile":
+        edits = tuple(_edits(remedy.plan, facts))
+        steps = edits or remedy.plan.steps
+        return Offer(remedy.summary, steps, first=(), carried=edits, target=target_of(facts, remedy.need), effects=None)
     steps = tuple(step for step in remedy.plan.steps if not kind_of(step).is_note)
     first = next((number for number, step in enumerate(steps) if not _by_hand(step)), len(steps))
     end = next((number for number, step in enumerate(steps) if number > first and _by_hand(step)), len(steps))
@@ -153,6 +160,21 @@ def _offer(remedy: Remedy, facts: Facts) -> Offer:
         target=target_of(facts, remedy.need),
         effects=remedy.plan.effects,
     )
+
+
+def _edits(plan: Plan, facts: Facts) -> Iterator[EditLine]:
+    """The lines of the Dockerfile, and of files that it copies, that change; none if one of them is not as it was."""
+    found = []
+    for line, text in corrections(plan, facts):
+        is_own = line.source.file == os.path.basename(facts.machine.name)
+        path = facts.machine.name if is_own else line.source.file
+        rows = read_regular(path, FILE_AT_MOST_BYTES).decode("utf-8", "surrogateescape").splitlines()
+        row = rows[line.source.line - 1] if 0 < line.source.line <= len(rows) else ""
+        if row.split() != line.what.split():
+            return
+        indent = row[: len(row) - len(row.lstrip())]
+        found.append(EditLine(path, line.source.line, row, indent + text.lstrip(), why=plan.summary))
+    yield from found
 
 
 def _by_hand(step: Step) -> bool:
@@ -185,11 +207,16 @@ def _shown(finding: Finding, offers: tuple[Offer, ...], view: TextStyle) -> str:
     return page.text()
 
 
+_FOR_YOU = "gpudoctor cannot do this for you."
+_YOUR_SHELL = f"{_FOR_YOU} No program can change the variables of your shell: paste the command into it."
+
+
 def _choice(offers: tuple[Offer, ...], talk: Talk) -> Offer | str:
     """The way that was chosen, "n" or "q"."""
     able = [number for number, offer in enumerate(offers, 1) if offer.carried]
     if not able:
-        talk.tell("gpudoctor cannot do this for you.\n")
+        settings = any(kind_of(step).configures and not kind_of(step).is_note for one in offers for step in one.steps)
+        talk.tell(f"{_YOUR_SHELL if settings else _FOR_YOU}\n")
         return _NO
     if talk.agrees:
         return next((offers[one - 1] for one in able if not offers[one - 1].first), _NO)

@@ -8,17 +8,21 @@ from typing import Any
 
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
+from compat.version import CudaVersion
+from doctor.commands.dockerfile.beside_lock import with_project
 from doctor.commands.dockerfile.context import Context
-from doctor.commands.dockerfile.expanded import of_package
+from doctor.commands.dockerfile.expanded import of_package, without_wheel
 from doctor.commands.dockerfile.facts import planned_environments
+from doctor.commands.dockerfile.locked import TOOLS, LockUse
 from doctor.commands.dockerfile.pins import Pins
 from doctor.commands.dockerfile.requirements import Listed, constrained, environment, requirements
 from doctor.commands.dockerfile.run import Pinned, conda_pins
 from doctor.host.files import read_regular
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase, DockerfileFacts, DockerfileLine
-from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen
+from doctor.model.facts.seen import Place, Seen, Unseen, WhyNot, all_unseen, value_or
 from doctor.model.facts.system import SystemFacts, common_machine
+from doctor.planned.assumed import with_assumed
 from doctor.probes import independent_unseen
 from doctor.script.locks.package import LockError, Wanted
 from doctor.script.locks.read import (
@@ -44,6 +48,7 @@ class LockRequest(NamedTuple):
     python: str = ""  # "3.12"; "" for one that the project admits
     extras: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    driver: str = ""  # of the machine that it is installed on: conda chooses by it
 
 
 def facts_of_lock(asked: LockRequest, matrix: Matrix) -> Facts:
@@ -64,21 +69,20 @@ def facts_of_lock(asked: LockRequest, matrix: Matrix) -> Facts:
         independent=independent_unseen(_HIDDEN),
     )
     where = subdir_of(family, machine)
-    pinned, unread = _selected(document, text, asked.path, wanted, where)
+    wanted = wanted._replace(driver_cuda=value_or(with_assumed(bare, matrix, asked.driver, ()).driver.cuda, None))
+    told, pinned, unread = _selected(document, text, asked.path, wanted, where)
     read_for = "--python-version" if asked.python else f"assumed from {name}: --python-version sets another"
     found, unjudged = planned_environments(pinned, Seen(python, read_for), bare, matrix)
-    lines = (*unread, *unjudged)
     made = [one._replace(asked_by=name) for one in found]
     return bare._replace(
-        environments=Seen(tuple(made), Place(asked.path)), dockerfile=Seen(_told(asked.path, lines), Place(asked.path))
+        environments=Seen(tuple(made), Place(asked.path)),
+        dockerfile=Seen(told._replace(unjudged=(*unread, *unjudged)), Place(asked.path)),
     )
 
 
-def _told(path: str, unjudged: tuple[DockerfileLine, ...]) -> DockerfileFacts:
+def _told(path: str) -> DockerfileFacts:
     base = DockerfileBase(image="", source=Place(path), release="", variant="", system="")
-    return DockerfileFacts(
-        stage="", base=base, drivers=(), trees=(), compiles=(), paths=(), caches=(), unread=(), unjudged=unjudged
-    )
+    return DockerfileFacts(stage="", base=base, drivers=(), trees=(), compiles=(), paths=(), caches=(), unread=())
 
 
 def _content(path: str) -> str:
@@ -104,16 +108,19 @@ def parse_platform(named: str) -> tuple[str, str]:
 
 def _selected(
     document: Any, text: str, path: str, wanted: Wanted, platform: str
-) -> tuple[list[Pinned], list[DockerfileLine]]:
+) -> tuple[DockerfileFacts, list[Pinned], list[DockerfileLine]]:
     """What the file installs, and what could not be read; raises LockError."""
+    told = _told(path)
     name = os.path.basename(path)
     if name.endswith((".txt", ".in")):
-        return _listed(requirements(name, _context(path, text), {}), path)
+        return told, *_listed(requirements(name, _context(path, text), {}), path)
     if name.endswith((".yml", ".yaml")) and not name.endswith(CONDA_LOCKS):
-        return _environment_file(path, _context(path, text))
+        return told, *_environment_file(path, _context(path, text), wanted.driver_cuda)
     packages = packages_of(document, text, path, wanted, platform)
+    project = LockUse(TOOLS.get(name, "pip"), name, "pyproject.toml")
+    told = with_project(told._replace(no_wheels=without_wheel(packages)), project, document, _context(path, text))
     beside = tuple(f"{one.name}=={one.version}" for one in packages)
-    return [of_package(one, "", beside) for one in packages if one.name and one.version], []
+    return told, [of_package(one, "", beside) for one in packages if one.name and one.version], []
 
 
 def _listed(listed: Listed, path: str) -> tuple[list[Pinned], list[DockerfileLine]]:
@@ -135,10 +142,12 @@ def _context(path: str, text: str) -> Context:
     return context
 
 
-def _environment_file(path: str, context: Context) -> tuple[list[Pinned], list[DockerfileLine]]:
+def _environment_file(
+    path: str, context: Context, driver_cuda: CudaVersion | None
+) -> tuple[list[Pinned], list[DockerfileLine]]:
     """conda's environment.yml: its `pip:` list; which builds its own packages get, conda's solver decides."""
     found = environment(os.path.basename(path), context, {})
     if found is None:
         raise LockError(f"{path}: it is not a conda environment file: it has no dependencies")
     pinned, unread = _listed(found.pip, path)
-    return [*conda_pins(found.packages, ""), *pinned], unread
+    return [*conda_pins(found.packages, "", found.channels, driver_cuda), *pinned], unread

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from compat.base.discover import load_one, names_in
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
+from compat.build import is_served_by_default
 from compat.matrix import Matrix, Uncovered
 from compat.solve.search import Solution
 from compat.spec import Spec, parse_spec
@@ -76,7 +77,8 @@ def project_of(solution: Solution, where: TargetMachine, matrix: Matrix) -> Proj
     requirements = dict.fromkeys((*map(requirement, solution.chosen), *solution.pins))
     wheels = []
     for spec in map(parse_spec, requirements):
-        label, url = index_of(spec, matrix)
+        is_default = is_served_by_default(spec, where.os_family, where.arch, matrix)
+        label, url = ("", "") if is_default else index_of(spec, matrix)
         wheels.append(Wheel(spec._replace(build=label), url))
     return Project(
         wheels=tuple(wheels),

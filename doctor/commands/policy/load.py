@@ -58,7 +58,7 @@ def parse(text: str, path: str) -> Policy:
     """The policy in a text; raises BadPolicy."""
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > _LINE_AT_MOST:
-            raise BadPolicy(f"{path}:{number}: a line of more than {_LINE_AT_MOST} characters")
+            raise BadPolicy(f"{path}:{number}: the line has more than {_LINE_AT_MOST} characters")
     try:
         table = parse_toml(text)
     except ValueError as error:
@@ -149,7 +149,9 @@ class _Reader:
         if numbers and isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return f"=={value}" if key.endswith("count") else f">={value}"
         if not isinstance(value, str) or not value.strip():
-            raise self._wrong(key, "a range in quotes, such as >=580.65.06" + (", or a number" if numbers else ""))
+            raise self._wrong(
+                key, "must be a range in quotes, such as >=580.65.06" + (", or a number" if numbers else "")
+            )
         wanted = re.sub(r"GiB$", "", value.strip(), flags=re.IGNORECASE).rstrip() if numbers else value.strip()
         wanted = f">={wanted}" if wanted[:1].isdigit() else wanted
         try:

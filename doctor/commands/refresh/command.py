@@ -45,7 +45,7 @@ def answer(asked: RefreshRequest, host: Host, terminal: TextStyle, progress: Pro
     if not 0 < asked.seconds < float("inf"):  # which "nan" is neither
         raise BadRequest("--timeout needs seconds, more than 0")
     if asked.manifests and not (os.path.isfile(asked.manifests) or os.path.isdir(asked.manifests)):
-        raise BadRequest(f"--manifests {asked.manifests}: no such file or directory")
+        raise BadRequest(f"--manifests {asked.manifests}: it does not exist")
     names = chosen(asked.products or (NVIDIA if asked.manifests else ()))
     connection = connection_of(host, asked.pythons, os.getcwd())
     web = Web(connection, asked.seconds)

@@ -50,7 +50,7 @@ def component_rows(release: str, url: str, matrix: Matrix, web: Web, today: str)
         parts = {name: part for name, part in json.loads(page.content).items() if _is_wanted(name, part)}
         rows = [_row(release, name, part, source, today, is_known=bool(known)) for name, part in parts.items()]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise Unreachable(f"{shown(url)}: not a redistributable manifest ({type(error).__name__})") from error
+        raise Unreachable(f"{shown(url)}: this is not a redistributable manifest ({type(error).__name__})") from error
     if not rows:
         raise Unreachable(f"{shown(url)}: has no toolkit component")
     return rows

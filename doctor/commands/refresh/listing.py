@@ -94,7 +94,7 @@ def _files(page: Page) -> list[_File]:
     if not page.kind:
         return [_File(name, joined(page.url, "./" + quote(name)), False, False) for name in text.splitlines()]
     if page.kind not in {"text/html", "application/vnd.pypi.simple.v1+html", "application/xhtml+xml"}:
-        raise Unreachable(f"{shown(page.url)}: not a page of a package index ({page.kind})")
+        raise Unreachable(f"{shown(page.url)}: this is not a page of a package index ({page.kind})")
     return _from_html(text, page.url)
 
 
@@ -111,7 +111,7 @@ def _from_json(page: Page) -> list[_File]:
             for entry in entries[:_FILES_AT_MOST]
         ]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise Unreachable(f"{shown(page.url)}: not a simple index in JSON (PEP 691)") from error
+        raise Unreachable(f"{shown(page.url)}: this is not a simple index in JSON (PEP 691)") from error
 
 
 def _from_html(text: str, url: str) -> list[_File]:

@@ -61,7 +61,7 @@ def cudnn_rows(version: Version, releases: list[tuple[int, Release]], web: Web, 
     newest = {release.platform: release for _, release in sorted(releases, key=lambda pair: Version(pair[1].version))}
     linux = newest.get(Platform("linux", "x86_64")) or newest.get(Platform("linux", "sbsa"))
     if linux is None:
-        raise Unreachable(f"cuDNN {version}: no wheel for Linux")
+        raise Unreachable(f"cuDNN {version} has no wheel for Linux")
     names, source = _names(linux, web)
     main = next((name for name in names if re.fullmatch(r"libcudnn\.so\.\d+", name)), None)
     header = next((name for name in ("cudnn_version.h", "cudnn.h") if name in names), None)
@@ -199,7 +199,7 @@ def _product_of(url: str, web: Web) -> str:
         named = said.get("release_product")  # since CUDA 12
         return str(named or next((name for part, name in _TELLING.items() if part in said), ""))
     except (ValueError, AttributeError, RecursionError) as error:
-        raise Unreachable(f"{shown(url)}: not a redistributable manifest ({type(error).__name__})") from error
+        raise Unreachable(f"{shown(url)}: this is not a redistributable manifest ({type(error).__name__})") from error
 
 
 def manifest_rows(product: str, url: str, matrix: Matrix, web: Web, today: str) -> list[Row]:
@@ -213,7 +213,7 @@ def manifest_rows(product: str, url: str, matrix: Matrix, web: Web, today: str) 
             return _cudnn_of(said, shown(url), matrix, today)
         return [_toolkit_of(said, shown(url), matrix, today)]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, VersionError) as error:
-        raise Unreachable(f"{shown(url)}: not a redistributable manifest ({type(error).__name__})") from error
+        raise Unreachable(f"{shown(url)}: this is not a redistributable manifest ({type(error).__name__})") from error
 
 
 def _cudnn_of(said: Any, source: str, matrix: Matrix, today: str) -> list[Row]:

@@ -141,7 +141,7 @@ def _read(name: str, source: Source, newest: int | None, progress: Progress) -> 
     except GpudoctorError as error:
         return _failed(name, source, str(error))
     except Exception as error:  # noqa: BLE001 - a fault of ours about one product is no reason to leave the others
-        return _failed(name, source, f"a fault of gpudoctor: {type(error).__name__}: {error}")
+        return _failed(name, source, f"gpudoctor itself failed: {type(error).__name__}: {error}")
 
 
 def _failed(name: str, source: Source, why: str) -> Outcome:

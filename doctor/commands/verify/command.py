@@ -59,7 +59,7 @@ def verify(options: Options, terminal: TextStyle, note: Note) -> tuple[str, int]
     one_of("memory", options.memory, ("cupy", "host"))
     wanted = tuple(one_of("framework", name.strip(), programs()) for name in options.frameworks.split(",") if name)
     if not 0 < options.timeout_s < float("inf"):
-        raise BadRequest("--timeout: a number of seconds above 0")
+        raise BadRequest("--timeout: give a number of seconds above 0")
     if options.target:
         options = options._replace(target=str(_target(options.target)), level="load")
     done = verification_of(options, wanted, note, started)
@@ -74,7 +74,7 @@ def _target(text: str) -> ComputeCapability:
     try:
         return CodeTarget.parse(text).capability if "_" in text else ComputeCapability.parse(text)
     except VersionError as error:
-        raise BadRequest(f"--for {text}: a GPU's architecture, as sm_120 or 12.0") from error
+        raise BadRequest(f"--for {text}: give a GPU's architecture, as sm_120 or 12.0") from error
 
 
 def verification_of(options: Options, wanted: tuple[str, ...], note: Note, started: float) -> Verification:

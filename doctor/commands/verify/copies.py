@@ -35,7 +35,7 @@ def gpus_of(level: str, wanted: str | None, facts: Facts) -> tuple[int, ...]:
     """
     wanted = ("all" if level == "node" else "0") if wanted is None else wanted
     if wanted != "all" and not (wanted.isascii() and wanted.isdigit() and int(wanted) < _GPUS_AT_MOST):
-        raise BadRequest(f"--gpu {wanted}: a number, or all")
+        raise BadRequest(f"--gpu {wanted}: give a number, or all")
     if level == "load":
         return (0,)
     if wanted != "all":

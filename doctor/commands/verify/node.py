@@ -40,7 +40,7 @@ def _try_gpus(subjects: Iterable[Subject], gpus: tuple[int, ...], manner: Manner
     from doctor.commands.verify.cudnn_trial.run import run_together  # late: bad usage answers at once
 
     _, facts, matrix = manner.known
-    manner.note(f"trying cuBLAS, NVRTC, copies and NCCL on {len(gpus)} GPUs")
+    manner.note(f"it tries cuBLAS, NVRTC, copies and NCCL on {len(gpus)} GPUs")
     searched = dict.fromkeys(path for one in subjects for path in library_dirs(one, facts))
     order = Order(
         "",

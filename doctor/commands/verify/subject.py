@@ -88,7 +88,7 @@ def _at(path: str, host: Host, facts: Facts) -> tuple[Subject, ...]:
 def _of_file(path: str, host: Host, facts: Facts) -> Subject:
     name = parse_name(posixpath.basename(path))
     if name is None or name.kind:
-        raise BadRequest(f"--cudnn {path}: not the main library of a cuDNN (libcudnn.so.9, cudnn64_9.dll)")
+        raise BadRequest(f"--cudnn {path}: this is not the main library of a cuDNN (libcudnn.so.9, cudnn64_9.dll)")
     real = host.real_path(path)
     for copy in _copies_in(posixpath.dirname(path) or "/", host, facts):
         paths = {part.path for part in value_or(copy.parts, ())} | set(value_or(copy.damaged, ()))

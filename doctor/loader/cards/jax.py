@@ -17,7 +17,7 @@ from doctor.loader.code_tools import xla_tools
 from doctor.loader.steps import Package, Step
 from doctor.model.facts.environment import Distribution, Framework
 from doctor.model.facts.seen import Seen, Unseen
-from doctor.pyenv.metadata import requires, start_of
+from doctor.pyenv.metadata import of_extras, requires, start_of
 
 
 def read(host: Host, one: Distribution, environment: str) -> Framework:
@@ -25,6 +25,8 @@ def read(host: Host, one: Distribution, environment: str) -> Framework:
     needs = requires(host, one)
     plugin = re.fullmatch(r"jax-(cuda|rocm)(\d+)-(plugin|pjrt)", one.name)
     if not plugin:
+        if isinstance(needs, Seen):
+            needs = Seen((*needs.value, *of_extras(host, one, "jax-cuda")), needs.how)
         found = describe(one, environment, "jax", build=Seen("", "pure Python"), requires=needs)
         return found._replace(fails_unless=_fails_unless(host, one.site))
     vendor, major, part = plugin.groups()

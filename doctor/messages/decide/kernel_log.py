@@ -67,7 +67,7 @@ def of_xid(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     elif number == _REMAPPED:
         yield Means(_HARDWARE, f"{says}: a memory row must be replaced, or a page retired", 0.8, mends=_REMAPS)
     elif row.fault == "event":
-        yield Means(_USER, f"{says}: an event, not a fault", 0.4, mends=_DO[NOTHING])
+        yield Means(_USER, f"{says}: this is an event, not a fault", 0.4, mends=_DO[NOTHING])
     elif row.fault in {"gone", "hardware"}:
         yield Means(_HARDWARE, says, 0.93, mends=_OF_HARDWARE.get(action, ""))
     elif row.fault == "either" and action != NOTHING:
@@ -75,7 +75,7 @@ def of_xid(found: re.Match[str], clues: Clues) -> Iterator[Means]:
     elif action == NOTHING:
         yield Means(_USER, f"{says}: NVIDIA's catalogue says to ignore it", 0.45, mends=_DO[NOTHING])
     else:
-        yield Means(_USER, f"{says}: a fault of the program, by NVIDIA's catalogue", 0.6)
+        yield Means(_USER, f"{says}: by NVIDIA's catalogue this is a fault of the program", 0.6)
 
 
 def _of_recovery(says: str, found: re.Match[str], clues: Clues) -> Means:

@@ -72,6 +72,28 @@ class DockerfileTargets(NamedTuple):
     ptx: tuple[str, ...]  # "9.0" that newer GPUs compile from
 
 
+class ProjectRequirement(NamedTuple):
+    """What a project asks for beside its lock file."""
+
+    name: str
+    versions: str  # "==2.8.0"; "" for any
+    marker: str
+    source: Place
+    lock: str  # the file, "uv.lock"
+    locked: tuple[str, ...]  # the releases of it in the lock file
+    build: str = ""  # of the index that its source names, "cu128"; "" for none
+
+
+class ProjectSource(NamedTuple):
+    """The package index that a project names for one package."""
+
+    name: str  # of the package; "" for an index that only such a source could choose
+    registry: str  # the name that the project gives it
+    marker: str
+    source: Place
+    is_used: bool  # whether the project asks for the package itself
+
+
 class DockerfileService(NamedTuple):
     """A service of a compose file, which is started from the image."""
 
@@ -103,3 +125,7 @@ class DockerfileFacts(NamedTuple):
     pips: tuple[DockerfilePip, ...] = ()
     apt_updates: tuple[DockerfileLine, ...] = ()  # before a line that puts NVIDIA's new package key in place
     targets: tuple[DockerfileTargets, ...] = ()
+    no_wheels: tuple[DockerfileLine, ...] = ()  # locked packages without a file for the platform and Python
+    requirements: tuple[ProjectRequirement, ...] = ()  # of projects with a lock file
+    sources: tuple[ProjectSource, ...] = ()  # of these projects
+    taken: tuple[DockerfileLine, ...] = ()  # directories with a conda, into which an installer of conda goes

@@ -129,11 +129,14 @@ def _told(evidence: Evidence, finding: Finding) -> str:
 
 
 def _remedy(remedy: Remedy, *, is_first: bool) -> Iterator[str]:
-    from doctor.output.finding_views import commands_of
+    from doctor.output.finding_views import parts_of
 
     yield f"<p><strong>{_escaped(remedy.lead(first=is_first))}:</strong> {_escaped(remedy.summary)}</p>"
-    if commands := commands_of(remedy):
-        yield f"<pre tabindex='0'><code>{_kept(chr(10).join(commands))}</code></pre>"
+    for is_command, part in parts_of(remedy):
+        if is_command:
+            yield f"<pre tabindex='0'><code>{_kept(chr(10).join(part))}</code></pre>"
+        else:
+            yield f"<p>{'<br>'.join(map(_escaped, part))}</p>"
 
 
 def _escaped(text: str) -> str:

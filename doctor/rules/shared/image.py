@@ -18,7 +18,7 @@ from doctor.rules.shared.rule import NotApplicable
 def image_of(facts: Facts) -> ImageFacts:
     """The image; raises NotApplicable where none was looked at."""
     if not isinstance(facts.image, Seen) or not facts.image.value.has_config:
-        raise NotApplicable("only for an image with a known configuration")
+        raise NotApplicable("the configuration of an image is not known here")
     return facts.image.value
 
 
@@ -32,8 +32,8 @@ def set_to(name: str, value: str, facts: Facts) -> str:
     """What to write so that containers have this value: a compose file's own goes before that of the image."""
     place = said_by(name, facts)
     if isinstance(place, Place) and place.file.endswith((".yaml", ".yml")):
-        return f"In {place}, under environment: {name}: {value}"
-    return f"In the Dockerfile: ENV {name}={value}"
+        return f"In {place}, set {name}: {value} under environment"
+    return f"In the Dockerfile, set ENV {name}={value}"
 
 
 def need_cuda_inside(facts: Facts) -> None:

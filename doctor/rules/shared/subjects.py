@@ -63,7 +63,7 @@ def need_gpu(facts: Facts) -> None:
     if facts.has_gpu is None:
         raise UnseenError("unknown: PCI and NVML could not be read")
     if not facts.has_gpu:
-        raise NotApplicable("no NVIDIA GPU on this machine")
+        raise NotApplicable("this machine has no NVIDIA GPU")
 
 
 def need_where(facts: Facts, what: str) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 from compat.base.record import NamedTuple
 from compat.spec import normal
 from compat.specifier import marker_holds
+from compat.version import CudaVersion
 from doctor.host import BadRequest
 from doctor.model.facts.seen import Place
 
 _SPOKEN: dict[type, str] = {str: "text", list: "list", dict: "table"}
 _TAG = re.compile(r"cu\d+|cpu|rocm[\d.]+|xpu")
+_TAGS, _PYTHON = re.compile(r"-([^-]+)-([^-]+)-([^-]+)\.whl$"), re.compile(r"(cp|py)3(\d*)")
 _WHEEL = re.compile(r"/([A-Za-z0-9_.]+)-([^-/]+)-[^/]*\.whl(?:#.*)?$")
 
 
@@ -30,6 +32,7 @@ class Package(NamedTuple):
     build: str | None = ""  # by its package index: "cu128", "" for the default index, None for one that is unknown
     cuda: str = ""  # of conda's build, "12.6"
     tool: str = "pip"  # "conda" for a package of conda's
+    is_installable: bool = True  # False if no locked wheel is for the platform and Python, and no source is locked
 
 
 class Wanted(NamedTuple):
@@ -40,6 +43,7 @@ class Wanted(NamedTuple):
     groups: frozenset[str]
     part: str = ""  # the member of a workspace, or the environment of pixi; "" for the default one
     main: bool = True  # whether what belongs to no group counts
+    driver_cuda: CudaVersion | None = None  # that conda's solver sees
 
     def holds(self, marker: str) -> bool:
         """Return whether a marker holds for the platform; raises LockError for one that cannot be read."""
@@ -82,6 +86,31 @@ def of_wheel(address: str) -> tuple[str, str] | None:
     """Return the name and version that the address of a wheel tells."""
     found = _WHEEL.search(address.replace("%2B", "+").replace("%2b", "+"))
     return (normal(found[1]), found[2]) if found else None
+
+
+def has_file_for(files: Iterable[str], environment: Mapping[str, str]) -> bool:
+    """Return whether one of the locked files can be installed; a source can, and so can what lists none."""
+    names = [one.partition("#")[0].rpartition("/")[2] for one in files]
+    return not names or any(not one.endswith(".whl") or _fits(one, environment) for one in names)
+
+
+def _fits(wheel: str, environment: Mapping[str, str]) -> bool:
+    """Whether the tags of a wheel are of the platform and of CPython (PEP 425, PEP 600)."""
+    found = _TAGS.search(wheel)
+    if found is None:
+        return True
+    minor = int(environment["python_version"].partition(".")[2])
+    is_stable = "abi3" in found[2]
+    pythons = [(one[1], int(one[2] or 0)) for one in _PYTHON.finditer(found[1])]
+    fits = any(one == "py" or at == minor or (is_stable and at <= minor) for one, at in pythons)
+    families = {"linux": ("manylinux", "linux"), "win32": ("win_", "win32"), "darwin": ("macosx",)}
+    machine = {"arm64": ("arm64", "universal2"), "AMD64": ("amd64",), "ARM64": ("arm64",)}
+    system = environment["sys_platform"]
+    ends = machine.get(environment["platform_machine"], (environment["platform_machine"],))
+    ends = (*ends, "universal2", "intel") if system == "darwin" else ends
+    return fits and any(
+        one == "any" or (one.startswith(families[system]) and one.endswith(ends)) for one in found[3].split(".")
+    )
 
 
 class Lines:

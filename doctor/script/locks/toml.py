@@ -8,7 +8,7 @@ from typing import Any
 
 from compat.spec import normal
 from doctor.model.facts.seen import Place
-from doctor.script.locks.package import Lines, Package, Wanted, build_of, of_wheel, tables, texts
+from doctor.script.locks.package import Lines, Package, Wanted, build_of, has_file_for, of_wheel, tables, texts
 
 Table = Mapping[str, Any]
 POETRY = {"metadata": {"python-versions": str}, "extras": {}, "package": [{"source": {}}]}
@@ -34,7 +34,11 @@ def poetry(document: Table, wanted: Wanted, file: str, lines: Lines) -> tuple[Pa
             named = of_wheel(str(source.get("url", ""))) if source.get("type") == "url" else None
             build = None if source.get("type") == "git" else build_of("" if named else str(source.get("url", "")))
             version = named[1] if named else str(one.get("version", ""))
-            found.append(Package(name, version, Place(file, lines.of(str(one.get("name")), which)), build))
+            place, fits = (
+                Place(file, lines.of(str(one.get("name")), which)),
+                has_file_for(_files(one), wanted.environment),
+            )
+            found.append(Package(name, version, place, build, is_installable=fits))
     return tuple(found)
 
 
@@ -52,7 +56,11 @@ def pdm(document: Table, wanted: Wanted, file: str, lines: Lines) -> tuple[Packa
         if wanted.holds(str(one.get("marker", ""))):
             named = of_wheel(str(one.get("url", "")))
             version = named[1] if named else str(one.get("version", ""))
-            found.append(Package(name, version, Place(file, lines.of(str(one.get("name")), which))))
+            place, fits = (
+                Place(file, lines.of(str(one.get("name")), which)),
+                has_file_for(_files(one), wanted.environment),
+            )
+            found.append(Package(name, version, place, is_installable=fits))
     return tuple(found)
 
 
@@ -71,8 +79,17 @@ def pylock(document: Table, wanted: Wanted, file: str, lines: Lines) -> tuple[Pa
         named = next(filter(None, map(of_wheel, (archive, *wheels))), None)
         version = str(one.get("version", "")) or (named[1] if named else "")
         place = Place(file, lines.of(str(one.get("name")), which))
-        found.append(Package(name, version, place, build_of(str(one.get("index", "")))))
+        names = wheels if not {"sdist", "archive", "vcs", "directory"} & one.keys() else ()
+        fits = has_file_for(filter(None, names), wanted.environment)
+        found.append(Package(name, version, place, build_of(str(one.get("index", ""))), is_installable=fits))
     return tuple(found)
+
+
+def _files(one: Table) -> list[str]:
+    """The files that poetry and pdm list of a package; nothing for one from git or a directory."""
+    listed = one.get("files", ())
+    named = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return [str(each.get("file") or each.get("url") or "") for each in named]
 
 
 def _holds(marker: str, wanted: Wanted) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from compat.spec import normal
 from doctor.model.facts.seen import Place
-from doctor.script.locks.package import Lines, LockError, Package, Wanted, build_of, of_wheel, tables
+from doctor.script.locks.package import Lines, LockError, Package, Wanted, build_of, has_file_for, of_wheel, tables
 
 _CONFLICT = re.compile(r"extra\s*(==|!=)\s*'((?:extra|group)-\d+-[^']+)'")
 _TRUE, _FALSE = "python_version >= '0'", "python_version < '0'"
@@ -21,6 +21,7 @@ SHAPE = {
     "package": [
         {
             "source": {},
+            "wheels": [{}],
             "resolution-markers": [str],
             "dependencies": [_EDGE],
             "optional-dependencies": {"*": [_EDGE]},
@@ -38,7 +39,7 @@ def select(document: Table, wanted: Wanted, file: str, lines: Lines) -> tuple[Pa
         raise LockError(f"{file}: uv.lock of version {document.get('version')}; gpudoctor reads version 1")
     walk = _Walk(document, wanted, file)
     found = walk.packages()
-    return tuple(_package(one, Place(file, lines.of(one["name"], walk.place_of(one)))) for one in found)
+    return tuple(_package(one, Place(file, lines.of(one["name"], walk.place_of(one))), wanted) for one in found)
 
 
 class _Walk:
@@ -124,9 +125,13 @@ class _Walk:
         return self._wanted.holds(_CONFLICT.sub(answer, marker))
 
 
-def _package(one: Table, place: Place) -> Package:
+def _package(one: Table, place: Place, wanted: Wanted) -> Package:
     source = one.get("source", {})
     version = str(one.get("version", ""))
     if named := of_wheel(str(source.get("url", ""))):
         version = named[1]
-    return Package(one["name"], version, place, build_of(str(source.get("registry", ""))))
+    files = [one["sdist"]] if isinstance(one.get("sdist"), dict) else []
+    files += [each for each in one.get("wheels", ()) if isinstance(each, dict)]
+    names = [str(each.get("url") or each.get("filename") or each.get("path") or "") for each in files]
+    fits = has_file_for(names, wanted.environment)
+    return Package(one["name"], version, place, build_of(str(source.get("registry", ""))), is_installable=fits)

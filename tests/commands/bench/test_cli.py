@@ -92,7 +92,7 @@ def test_pictures_of_the_users_own(capsys: pytest.CaptureFixture[str], tmp_path:
         (("--batch", "-1"), "--batch -1: a number from 1 up"),
         (("--steps", "-1"), "--steps -1: a number from 1 up"),
         (("--gpu", "-1"), "--gpu -1: a number from 0 up"),
-        (("--seconds", "0"), "--seconds 0.0: a number of seconds above 0"),
+        (("--seconds", "0"), "--seconds 0.0: give a number of seconds above 0"),
         (("--seconds", "nan"), "--seconds nan"),
         (("--batch", "many"), "many"),
         (("--cudnn", "/nowhere"), "--cudnn /nowhere: there is no such file or directory"),

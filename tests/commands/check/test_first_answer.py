@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from doctor.cli import execute
+from tests.lab.case import run_here
+from tests.lab.cases import CASES
+from tests.machine import environment as python_with
+from tests.machine import framework, machine, seen
+from tests.rules.case import answer
 
 COLLECTED = """\
 Collecting environment information...
@@ -64,3 +70,53 @@ def test_a_policy_asks_for_no_older_numpy_than_the_newest_release_needs(
     shown = capsys.readouterr().out
     assert "pip install 'numba>=0.60'" in shown
     assert "numpy<" not in shown
+
+
+BROKEN = next(one for one in CASES if one.first == "needed-library-missing")
+
+
+def test_a_library_that_an_import_lacks_is_finding_number_1(tmp_path: Path) -> None:
+    """A warning about triton stood first, and what keeps torch from being imported was explained by it."""
+    findings = run_here(BROKEN, tmp_path).report["findings"]
+    assert (findings[0]["code"], findings[0]["severity"]) == ("needed-library-missing", "error")
+    assert findings[0]["explained_by"] == ""
+
+
+@pytest.mark.parametrize("options", ["", "--skip no-nvidia-gpu", "--only needed-library-missing", "--skip {first}"])
+def test_counts_and_status_agree(options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = BROKEN.build(tmp_path / "tree")
+    words = options.format(first=BROKEN.first).split()
+    status = execute(["check", "--root", str(root), *words])
+    errors = re.search(r"^(\d+) errors?", capsys.readouterr().out, re.MULTILINE)
+    assert errors is not None
+    assert status == (1 if int(errors[1]) else status)
+    assert status != 1 or int(errors[1]) > 0
+
+
+def test_explain_suggests_a_check_that_shows_the_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`check --only CODE` prints nothing where another rule reports the finding."""
+    (tmp_path / "log").write_text(
+        "OSError: libcudart.so.12: cannot open shared object file: No such file or directory\n"
+    )
+    execute(["explain", str(tmp_path / "log")])
+    shown = capsys.readouterr().out
+    assert "gpudoctor check" in shown
+    assert "--only" not in shown
+
+
+def test_what_is_true_of_the_files_is_true_without_a_card() -> None:
+    """ONNX Runtime's missing libraries were "not applicable: no NVIDIA GPU", those of torch were not."""
+    ort = framework("onnxruntime-gpu", "1.22.0")
+    bare = machine(pci=seen(()), gpus=seen(()), environments=seen((python_with(ort),)), cudnn=seen(()))
+    for code in ("cudart-soname-missing", "needed-library-missing", "numpy-abi-mismatch"):
+        assert "NVIDIA GPU" not in answer(code, bare).why
+
+
+def test_a_laptop_is_asked_about_the_machine_with_the_card(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ "Will this environment work on the 4090?" was refused: this machine has a driver to ask, and it had none."""
+    there = environment_in(tmp_path / "e", numpy="2.4.6")
+    where = ["--assume-gpu", "RTX 4090", "--assume-driver", "580"]
+    assert execute(["check", "--python", str(there), *where]) in {0, 4}
+    shown = capsys.readouterr().out
+    assert "NVIDIA GeForce RTX 4090" in shown
+    assert "no NVIDIA GPU" not in shown

@@ -29,7 +29,7 @@ def test_a_tick_for_a_healthy_machine_with_a_framework() -> None:
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        (BARE, "No GPU framework in the Python environment"),
+        (BARE, "The Python environment has no GPU framework"),
         (without_driver(), "· No fault found in the files"),
         (machine(environments=seen(())), "No Python environment found"),
         (machine(environments=unseen("no listing")), "? Some checks could not run (listed below)"),
@@ -67,7 +67,7 @@ def test_what_is_said_of_windows_is_written_as_it_is_there() -> None:
     remedy = Remedy("x", Advice("x"), Plan("x", ()), commands)
     page = Page(TextStyle())
     show_remedies(page, (remedy,))
-    assert page.text().splitlines()[1:] == ["    # copy them to C:\\cuda\\bin", "    & 'C:/a b/python.exe' -V"]
+    assert page.text().splitlines()[1:] == ["    copy them to C:\\cuda\\bin", "      & 'C:/a b/python.exe' -V"]
 
 
 def test_no_gpu_is_the_last_line_of_the_stack() -> None:
@@ -106,3 +106,16 @@ def test_a_rule_that_the_user_named_and_that_is_unknown_gets_no_tick(monkeypatch
     assert {one.kind for one in report.answers} == {Status.UNKNOWN}
     assert (report.verdict, exit_status(report, Severity.ERROR)) == ("unknown", 4)
     assert render(report, TextStyle()).startswith("?")
+
+
+def test_what_is_pasted_holds_no_comment() -> None:
+    """An interactive zsh runs "# In ~/.bashrc, delete `…`" as a command, and what stands between the backquotes."""
+    here = "sudo chroot /mnt /bin/bash -es <<'INSIDE'\n# in the image\nunset A\nINSIDE"
+    commands = ("# In ~/.bashrc, line 1, delete `export A=b`. Then, in this shell:", "unset A", "# on the host:", here)
+    page = Page(TextStyle())
+    show_remedies(page, (Remedy("x", Advice("x"), Plan("x", ()), commands),))
+    _, *shown = page.text().splitlines()
+    pasted = [line[6:] for line in shown if line.startswith("      ")]
+    assert pasted == ["unset A", *here.splitlines()]
+    read = [line for line in shown if not line.startswith("      ")]
+    assert read == ["    In ~/.bashrc, line 1, delete `export A=b`. Then, in this shell:", "    on the host:"]

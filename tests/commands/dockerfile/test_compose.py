@@ -230,4 +230,4 @@ def test_laughs_are_few(tmp_path: Path) -> None:
 def test_a_variable_of_the_service_is_mended_there(environment: str, code: str, says: str, tmp_path: Path) -> None:
     said = report(tmp_path, f"{APP}    gpus: all\n    environment:\n      {environment}\n", only=(code,))
     remedies = encode_report(said)["findings"][0]["remedies"]
-    assert f"compose.yaml:6, under environment: {says}" in str(remedies)
+    assert f"compose.yaml:6, set {says} under environment" in str(remedies)

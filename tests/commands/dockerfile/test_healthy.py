@@ -60,11 +60,6 @@ COPY <<-'END' /etc/motd
 \tEND
 CMD ["python"]
 """,
-    "either, by an argument": """FROM python:3.12
-ARG DEVICE=cuda
-RUN if [ "$DEVICE" = cpu ]; then pip install --no-cache-dir torch==1.0.0; \\
-    else pip install --no-cache-dir torch==2.9.1; fi
-""",
     "paths": """FROM nvidia/cuda:12.4.1-devel-rockylinux9
 ENV LD_LIBRARY_PATH="/opt/lib:${LD_LIBRARY_PATH}"
 RUN export LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs:$LD_LIBRARY_PATH && nvcc -o a a.cu
@@ -110,6 +105,10 @@ def test_silent(name: str, tmp_path: Path) -> None:
 
 
 OPEN = {
+    "either, by an argument": (
+        f'{PLAIN}ARG DEVICE=cuda\nRUN if [ "$DEVICE" = cpu ]; then {PIP} torch==1.0.0; else {PIP} torch==2.9.1; fi\n',
+        "Dockerfile:3 may install torch==2.9.1",
+    ),
     "NVIDIA's own image": ("FROM nvcr.io/nvidia/pytorch:25.01-py3\n", "Dockerfile:1 starts from"),
     "an image of somebody's": ("FROM example/base:1\n", "Dockerfile:1 starts from"),
     "an image without a release": ("FROM pytorch/pytorch\n", "Dockerfile:1 starts from"),

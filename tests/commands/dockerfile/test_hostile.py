@@ -91,5 +91,5 @@ def test_options_of_others() -> None:
     for more in ({"dockerfile": "x"}, {"target": "x"}):
         with pytest.raises(BadRequest):
             report_of(CheckSubject(source="-", **more), time.perf_counter())  # type: ignore[arg-type]
-    with pytest.raises(CannotMend, match="--dockerfile"):
-        fix(CheckSubject(dockerfile="x"), ReportOptions(), TextStyle(), Talk(print, lambda _: "q"), ExecutionOptions())
+    with pytest.raises(CannotMend, match="--lock"):
+        fix(CheckSubject(lock="x"), ReportOptions(), TextStyle(), Talk(print, lambda _: "q"), ExecutionOptions())

@@ -219,6 +219,7 @@ def test_a_locked_build_without_code_for_the_gpu(tmp_path: Path) -> None:
     assert "pyproject.toml" in first
     assert "pip install" not in first
     (tmp_path / "uv.lock").write_text(LOCK.replace("2.6.0+cu124", "2.7.1+cu128").replace("cu124", "cu128"))
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "mine"\ndependencies = ["torch==2.7.1"]\n')
     assert found(report(tmp_path, f"{APP}RUN uv sync --no-dev\n", **BLACKWELL)) == []
 
 

@@ -20,7 +20,8 @@ UV = "COPY --from=ghcr.io/astral-sh/uv:0.9.27 /uv /uvx /bin/\n"
 NEW_LOCK = LOCK.replace("2.6.0+cu124", "2.7.1+cu128").replace("cu124", "cu128")
 POETRY = '[[package]]\nname = "torch"\nversion = "2.4.1"\ngroups = ["main"]\n'
 PROJECT = '[project]\nname = "a"\ndependencies = [\n    "torch>=2.4",\n]\n'
-EXACT = '[project]\nname = "a"\ndependencies = ["torch==2.5.1", "einops"]\n'
+EXACT = '[project]\nname = "a"\ndependencies = ["torch==2.5.1"]\n'
+OF_LOCK, OF_NEW_LOCK = EXACT.replace("2.5.1", "2.6.0"), EXACT.replace("2.5.1", "2.7.1")
 CONDA = "name: a\nchannels: [pytorch, nvidia]\ndependencies:\n  - python=3.10\n  - pytorch\n  - pytorch-cuda=11.8\n"
 L4, H100, A100 = (("L4", "550.90.07"), ("H100", "550.90.07"), ("A100", "535.129.03"))
 BLACKWELL, NEW_L4, NEW_H100 = (("RTX 5090", "580.65.06"), ("L4", "580.65.06"), ("H100", "580.65.06"))
@@ -42,16 +43,16 @@ SHAPES = {
     "a lock without code for the GPU": Shape(
         f"FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\n{UV}WORKDIR /app\nCOPY . .\nENV UV_LINK_MODE=copy\n"
         'RUN --mount=type=cache,target=/root/.cache/uv \\\n    uv sync --no-dev\nENTRYPOINT ["uv", "run", "main.py"]\n',
-        BLACKWELL, frozenset({"gpu-too-new-for-cuda uv.lock:27"}), {"uv.lock": LOCK, "pyproject.toml": EXACT}, 1),
+        BLACKWELL, frozenset({"gpu-too-new-for-cuda uv.lock:27"}), {"uv.lock": LOCK, "pyproject.toml": OF_LOCK}, 1),
     "the same with a lock that fits": Shape(
         f"FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\n{UV}WORKDIR /app\nCOPY . .\nENV UV_LINK_MODE=copy\n"
         'RUN --mount=type=cache,target=/root/.cache/uv \\\n    uv sync --no-dev\nENTRYPOINT ["uv", "run", "main.py"]\n',
-        BLACKWELL, frozenset(), {"uv.lock": NEW_LOCK, "pyproject.toml": EXACT}),
+        BLACKWELL, frozenset(), {"uv.lock": NEW_LOCK, "pyproject.toml": OF_NEW_LOCK}),
     "pip's uv, and a lock copied by name": Shape(
         f"FROM nvidia/cuda:12.6.1-runtime-ubuntu20.04\nWORKDIR /t\n{APT}RUN pip install --no-cache-dir uv\n"
         "COPY pyproject.toml uv.lock .python-version .\nRUN uv python install\nRUN uv sync --frozen --no-dev\n",
         BLACKWELL, frozenset(),
-        {"uv.lock": NEW_LOCK, "pyproject.toml": EXACT, ".python-version": "3.12\n"}),
+        {"uv.lock": NEW_LOCK, "pyproject.toml": OF_NEW_LOCK, ".python-version": "3.12\n"}),
     "a venv for tests": Shape(
         f"FROM nvidia/cuda:12.9.0-cudnn-devel-ubuntu24.04\n{APT}RUN python3 -m venv /venv\n"
         "RUN /venv/bin/pip install --no-cache-dir -U pip setuptools pytest\n", NEW_L4),
@@ -114,7 +115,7 @@ SHAPES = {
         "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nWORKDIR /a\nCOPY pyproject.toml poetry.lock ./\n"
         "RUN pip install --no-cache-dir poetry && poetry config virtualenvs.create false && poetry install --no-root\n",
         BLACKWELL, frozenset({"gpu-too-new-for-cuda poetry.lock:2"}),
-        {"poetry.lock": POETRY, "pyproject.toml": EXACT}, 1),
+        {"poetry.lock": POETRY, "pyproject.toml": EXACT.replace("2.5.1", "2.4.1")}, 1),
 }  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def test_a_real_command_mends_it(venv: Venv) -> None:
     assert os.readlink(venv.link) == "libcudnn_ops.so.9.10.2"
     assert person.questions == ["Apply way 1? [y/N, 2 = way 2] "]
     assert "1. the symlink points to the right file ln -sfn -- libcudnn_ops.so.9.10.2" in person.text
-    assert f"Checked again: {CODE} is fixed. · No GPU framework in the Python environment" in person.text
+    assert f"Checked again: {CODE} is fixed. · The Python environment has no GPU framework" in person.text
 
 
 def test_a_line_of_the_users_is_deleted_and_comes_back(
@@ -136,7 +136,7 @@ def test_another_way_whose_command_fails(venv: Venv, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (("--root", "/"), "--fix changes this machine: omit --root"),
+        (("--root", "/"), "--fix changes this machine or a Dockerfile: omit --root"),
         (("--framework", "torch==2.9.1"), "omit --framework"),
         (("--format", "json", "--redact"), "omit --format, --redact"),
         (("--output", "report.txt", "--list"), "omit --list, --output"),

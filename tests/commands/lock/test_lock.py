@@ -199,6 +199,12 @@ FAULTS = [
     ("requirements.txt", "torch==2.9.1\ntorchvision==0.15.0\n", X86, {}, "companion-version-mismatch"),
     ("requirements.txt", "onnxruntime==1.22.0\nonnxruntime-gpu==1.22.0\n", X86, {}, "two-onnxruntimes"),
     ("requirements.txt", "torch\n", X86, {"assume_driver": "550.54.14"}, "framework-not-pinned"),
+    ("requirements.txt", "tensorflow==2.18.0\n", X86, {"assume_gpus": ("L4",)}, "dockerfile-libraries-missing"),
+    ("requirements.txt", f"--extra-index-url {WHL}/cu130\ntorch==2.9.1+cu130\n", X86, {"assume_driver": "550.54.14"},
+     "driver-too-old-for-runtime"),
+    ("uv.lock", UV.replace('name = "numpy"\nversion = "1.26.4"', 'name = "torchvision"\nversion = "0.23.0"').replace(
+        '{ name = "numpy" }', '{ name = "torchvision" }').replace("cu129", "cu130"), X86, {"extras": ("old",)},
+     "companion-version-mismatch"),
     ("uv.lock", UV.replace("1.26.4", "2.1.0").replace("2.8.0", "2.2.0"), WINDOWS, {"extras": ("old",)},
      "numpy-abi-mismatch"),
 ]  # fmt: skip
@@ -219,6 +225,8 @@ def test_faults(case: tuple[Any, ...], tmp_path: Path) -> None:
         ("poetry.lock", POETRY, {"assume_gpus": ("H100",), "assume_driver": "560.35.05"}),
         ("pixi.lock", PIXI, {"assume_gpus": ("H100",), "assume_driver": "560.35.05"}),
         ("requirements.txt", TXT, {"assume_gpus": ("L4",), "assume_driver": "560.35.05"}),
+        ("requirements.txt", "tensorflow[and-cuda]==2.18.0\n", {"assume_gpus": ("L4",), "assume_driver": "560.35.05"}),
+        ("requirements.txt", "tensorflow==2.18.0\n", {}),
     ],
 )
 def test_healthy_ones_are_silent(name: str, text: str, more: dict[str, Any], tmp_path: Path) -> None:
@@ -252,7 +260,7 @@ def test_what_is_not_read_is_unknown(tmp_path: Path) -> None:
         ("environment.yml", "name: a\n", "it has no dependencies"),
         ("Cargo.lock", "", "gpudoctor does not read this file"),
         ("poetry.lock", POETRY.replace("sys_platform ==", "sys_platform !!"), "cannot be read"),
-        ("uv.lock", f"version = 1\n{'.'.join('a' * 20_000)} = 1\n", "a key of more than 32 parts"),
+        ("uv.lock", f"version = 1\n{'.'.join('a' * 20_000)} = 1\n", "a key has more than 32 parts"),
         ("uv.lock", UV.replace('source = { virtual = "." }', "source = 3"), "`source` is no table"),
         ("uv.lock", UV.replace("marker = \"sys_platform == 'darwin'\"", "marker = 3"), "`marker` is no text"),
         ("uv.lock", UV.replace('requires-python = ">=3.10"', "requires-python = 3.12"), "`requires-python` is no text"),

@@ -143,9 +143,9 @@ def test_each_planted_difference_is_named(name: str) -> None:
     ("name", "command"),
     [
         ("driver", "sudo ubuntu-drivers install nvidia:580"),
-        ("framework's version", "torch==2.9.1 --index-url"),
-        ("framework's build", "whl/cu128"),
-        ("no framework", "torch==2.9.1 --index-url"),
+        ("framework's version", "pip install --python /home/user/project/.venv/bin/python torch==2.9.1"),
+        ("framework's build", "torch==2.9.1"),
+        ("no framework", "torch==2.9.1"),
         ("gpu", ""),
         ("gpu memory", ""),
         ("cuDNN", ""),
@@ -334,7 +334,7 @@ def test_what_is_forbidden_is_an_error() -> None:
     ("text", "says"),
     [
         ("[require]\n\ndriverr = '1'\n", "p.toml:3: require.driverr: no key 'driverr'; did you mean driver?"),
-        ("[require]\ndriver = 580\n", "p.toml:2: require.driver: a range in quotes"),
+        ("[require]\ndriver = 580\n", "p.toml:2: require.driver: must be a range in quotes"),
         ("[require]\ndriver = 'new'\n", "p.toml:2: require.driver: no range: 'new'"),
         ("[require]\ndriver = ','\n", "p.toml:2: require.driver: no range: ','"),
         ("[require]\ndriver = '580-590'\n", "p.toml:2: require.driver: no range: '580-590'"),
@@ -365,7 +365,7 @@ def test_what_is_forbidden_is_an_error() -> None:
         ("[require\n", "p.toml: no TOML"),
         ("a = 1\na = 2\n", "p.toml: no TOML"),
         ("x = " + "[" * 4000, "p.toml: no TOML"),
-        (f"x = {'y' * 4096}", "p.toml:1: a line of more than"),
+        (f"x = {'y' * 4096}", "p.toml:1: the line has more than"),
     ],
 )
 def test_errors_name_line_and_key(text: str, says: str) -> None:

@@ -163,7 +163,7 @@ def test_credentials_are_never_printed_or_stored(
         (["caffe"], "no product to refresh 'caffe'"),
         (["torch", "--releases", "0"], "--releases needs a number from 1 on"),
         (["torch", "--timeout", "0"], "--timeout needs seconds, more than 0"),
-        (["--manifests", "/dev/zero"], "--manifests /dev/zero: no such file or directory"),
+        (["--manifests", "/dev/zero"], "--manifests /dev/zero: it does not exist"),
         (["torch", "--format", "csv"], "no format 'csv'"),
         (["torch", "--python", "/nowhere/python"], "/nowhere/python"),
     ],
@@ -346,7 +346,7 @@ def test_one_product_stops_no_other(tmp_path: Path, refresh: Run, monkeypatch: p
     status, said = refresh("jax", "torch")
     jax, torch = said["products"]
     assert status == 4
-    assert jax["problems"] == ["a fault of gpudoctor: RuntimeError: odd"]
+    assert jax["problems"] == ["gpudoctor itself failed: RuntimeError: odd"]
     assert [row["row"]["id"] for row in torch["rows"]] == ["torch-99.0.0-cu128"]
 
 

@@ -135,11 +135,11 @@ def test_a_node_on_which_everything_computes_is_ready(ask: Node) -> None:
 
 
 WRONG = {
-    "wrong@gemmEx": ("cublas", "gpu-wrong-result", "a product of matrices in bf16: 1 of 30720 values differ"),
+    "wrong@gemmEx": ("cublas", "gpu-wrong-result", "a product of matrices in bf16 is wrong: 1 of 30720 values differ"),
     "wrong@kernel": ("nvrtc", "gpu-wrong-result", "1 of 65536 numbers are wrong"),
     "wrong@memcpyAsync": ("copies", "gpu-wrong-result", "1 of 16777216 words came back changed"),
     "wrong@memcpyPeer": ("peers", "gpu-wrong-result", "from GPU 0 to GPU 1 1 of 1048576 words arrived changed"),
-    "wrong@allReduce": ("nccl", "gpu-wrong-result", "the sum over 2 GPUs: 1 of 1048576 values differ"),
+    "wrong@allReduce": ("nccl", "gpu-wrong-result", "the sum over 2 GPUs is wrong: 1 of 1048576 values differ"),
     "raise@gemmEx": ("cublas", "cuda-call-failed", "CUBLAS_STATUS_EXECUTION_FAILED"),
     "raise@compile": ("nvrtc", "cuda-call-failed", "invalid value for --gpu-architecture"),
     "raise@allReduce": ("nccl", "nccl-failed", "NCCL_ERROR_SYSTEM_ERROR"),

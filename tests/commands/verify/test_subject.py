@@ -172,7 +172,7 @@ def test_visible_devices_count() -> None:
 
 @pytest.mark.parametrize("wanted", ["-1", "one", "", "1.5", "99999", "²"])
 def test_no_such_gpu(wanted: str) -> None:
-    with pytest.raises(BadRequest, match="a number, or all"):
+    with pytest.raises(BadRequest, match="give a number, or all"):
         gpus_of("conv", wanted, machine())
 
 

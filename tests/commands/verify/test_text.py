@@ -58,7 +58,7 @@ def test_the_first_line_is_the_answer(done: Verification, first: str, status: in
     assert text.startswith(first)
     assert done.status == status
     long = [line for line in text.splitlines() if len(line) > 80 and COPY.path not in line]
-    assert all(line.startswith("    uv pip install") for line in long)  # a command to copy is never broken
+    assert all(line.startswith("      uv pip install") for line in long)  # a command to copy is never broken
 
 
 def test_what_is_missing_is_said_once() -> None:

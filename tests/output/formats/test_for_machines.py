@@ -36,7 +36,7 @@ from doctor.model.facts.seen import Place
 from doctor.model.finding import Answer, Evidence, Finding, Report, Severity, Symptom, bad, not_applicable, ok, unknown
 from doctor.output.comment import AT_MOST
 from doctor.output.document import TextStyle
-from doctor.output.finding_views import commands_of, line, place_of
+from doctor.output.finding_views import line, parts_of, place_of
 from doctor.output.write import format_for
 from tests.image.pack import config_of, oci, tar_with
 from tests.lab.case import examine
@@ -369,7 +369,7 @@ def test_html(report: Report) -> None:
     roots = [one for one in report.findings if not one.explained_by]
     assert [one.findtext("h3") for one in page.iterfind(".//article")] == [line(one.summary) for one in roots]
     assert [one.text for one in page.iterfind(".//article//pre/code")] == [
-        "\n".join(told) for one in roots for each in one.remedies if (told := commands_of(each))
+        "\n".join(part) for one in roots for each in one.remedies for is_command, part in parts_of(each) if is_command
     ]
     assert page.findtext(".//pre[@class='whole']") == CheckDocument(report).text(TextStyle())
     targets = {f"#{one.get('id')}" for one in page.iterfind(".//article")}

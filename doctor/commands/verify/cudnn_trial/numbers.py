@@ -90,7 +90,7 @@ def operands(direction: str, problem: Problem, seed: int = 0) -> tuple[Array, Ar
         if greatest_sum(direction, first, second, problem) <= DTYPES[problem.dtype].exact_to:
             return first, second
         second = second * random.integers(0, 2, second_shape)
-    raise ValueError(f"no thin enough data for {problem.dtype} {problem.label}")
+    raise ValueError(f"there is no thin enough data for {problem.dtype} {problem.label}")
 
 
 def whole_numbers(shape: tuple[int, ...], greatest: int, seed: int) -> Array:

@@ -206,5 +206,5 @@ def test_bfloat16_is_the_upper_half_of_float32(value: float, stored: int) -> Non
 
 def test_data_that_cannot_be_thinned_enough_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DTYPES, "bf16", DTYPES["bf16"]._replace(exact_to=-1))
-    with pytest.raises(ValueError, match="no thin enough data for bf16 3x3"):
+    with pytest.raises(ValueError, match="there is no thin enough data for bf16 3x3"):
         operands("forward", problem_of("bf16", ((1, 1, 4, 4), (1, 1, 3, 3), 1)))

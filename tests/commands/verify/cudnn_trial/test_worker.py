@@ -270,7 +270,7 @@ def test_no_engine_where_the_classic_functions_convolve_is_a_fault(library: Call
     stage = outcome.stages[-1]
     assert stage.fault is not None
     assert (stage.name, stage.fault.kind) == ("graph", "no-engine")
-    assert stage.fault.text == "no engine for a plain 3x3 convolution, fp32 forward"
+    assert stage.fault.text == "cuDNN has no engine for a plain 3x3 convolution, fp32 forward"
 
 
 @pytest.mark.parametrize(("version", "is_asked"), [("8.0.5", False), ("8.2.4", False), ("8.3.0", True)])

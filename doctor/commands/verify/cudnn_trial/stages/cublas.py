@@ -32,7 +32,7 @@ def cublas(trial: Trial) -> dict[str, Any]:
             difference = compare(_product(trial, dtype, a, b), a @ b)
         facts["dtypes"][dtype] = difference.detail or "right"
         if difference.detail:
-            raise wrong("cublasGemmEx", f"a product of matrices in {dtype}: {difference.detail}", facts)
+            raise wrong("cublasGemmEx", f"a product of matrices in {dtype} is wrong: {difference.detail}", facts)
     return facts | demand_library("cublas", trial, facts)
 
 

@@ -59,7 +59,7 @@ def _demand_engines(trial: Trial, tried: list[Attempt], direction: str, facts: d
         return
     if trial.cudnn.is_jit_edition:
         raise Lacking("engines", facts)
-    text = f"no engine for a plain 3x3 convolution, fp32 {direction}"
+    text = f"cuDNN has no engine for a plain 3x3 convolution, fp32 {direction}"
     raise StageFailed(Fault(kind="no-engine", function="", status=0, name="", text=text), facts)
 
 

@@ -31,7 +31,7 @@ def nccl(trial: Trial) -> dict[str, Any]:
     # By CuPy's binding, else by PyTorch, where it lies beside gpudoctor; None for neither.
     way = next((way for has_one, way in ((_has_cupys, _by_cupy), (_has_torchs, _by_torch)) if _asked(has_one)), None)
     if way is None and order.together == 1:
-        return {"not_asked": "one GPU, which reduces with none, and no NCCL here"}
+        return {"not_asked": "there is one GPU, which reduces with none, and no NCCL"}
     if way is None:
         raise Lacking("nccl", {"extra": trial.extra})
     meet(trial)
@@ -40,7 +40,7 @@ def nccl(trial: Trial) -> dict[str, Any]:
     facts["gpus"] = order.together
     found = compare(got.astype("float64"), expected)
     if found.detail:
-        raise wrong("ncclAllReduce", f"the sum over {order.together} GPUs: {found.detail}", facts)
+        raise wrong("ncclAllReduce", f"the sum over {order.together} GPUs is wrong: {found.detail}", facts)
     return facts
 
 
