@@ -73,10 +73,10 @@ def _requirements(host: Host, lines: list[str], marks: dict[str, str], *, extra:
     """Yield name, extras and specifier of the lines that hold: of an extra, those that name it."""
     for line in lines:
         requirement, _, marker = line.partition(";")
-        found = _REQUIREMENT.match(tidy(requirement))
-        if not found or ("extra" in marker) != bool(extra):
+        if ("extra" in marker) != bool(extra):
             continue
-        if not marker.strip() or marker_holds(host, marker, marks):
+        found = _REQUIREMENT.match(tidy(requirement))
+        if found and (not marker.strip() or marker_holds(host, marker, marks)):
             yield normal(found[1]), found[2] or "", found[3]
 
 
