@@ -93,4 +93,6 @@ def _keeps(specifier: str, version: str) -> bool:
 def _has_sister(name: str, found: Mapping[str, Distribution]) -> bool:
     """Whether a package that has the same modules serves: a build for GPUs, or one without windows."""
     family, stem = traits_of(name).id, _VARIANT.sub("", name)
-    return any((family and traits_of(one).id == family) or _VARIANT.sub("", one) == stem for one in found)
+    if any(one.startswith(stem) and _VARIANT.sub("", one) == stem for one in found):
+        return True
+    return bool(family) and any(traits_of(one).id == family for one in found)
