@@ -79,7 +79,12 @@ class _Prescription:
                 as_root = takes_root(remedy.plan) and not isinstance(one.need, InstallDriver)
                 enough += [{*(remedy.plan.effects or ())}] if remedy.proven else []
                 offered.append((remedy, as_root))
-        without_root = any(remedy.proven and not takes_root(remedy.plan) for remedy, _ in offered)
+        without_root = any(
+            remedy.proven
+            and not takes_root(remedy.plan)
+            and not all(isinstance(step, ByHand) for step in remedy.plan.steps)
+            for remedy, _ in offered
+        )
         yield from (remedy for remedy, as_root in offered if not (as_root and without_root))
         yield from (_remedy(one, self._facts, self._court) for one in advice)
         if not given and self._machine_first:
