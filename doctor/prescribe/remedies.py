@@ -160,11 +160,13 @@ def _comes_on(found: Verdict, before: Verdict, fault: Answer) -> bool:
 
 
 def _undoes(more: Candidate, one: Candidate) -> bool:
-    """Whether it brings another driver than the one that was brought before."""
-    from installers.effect import DriverInstalled  # late: only where a remedy leaves a fault behind
+    """Whether it brings another driver than the one before, or points away from the toolkit that was installed."""
+    from installers.effect import DriverInstalled, LinkMade, ToolkitInstalled  # late: few remedies leave a fault
 
-    effects = (*(one.plan.effects or ()), *(more.plan.effects or ()))
-    return sum(isinstance(effect, DriverInstalled) for effect in effects) > 1
+    before, after = one.plan.effects or (), more.plan.effects or ()
+    if any(isinstance(effect, LinkMade) for effect in after):
+        return any(isinstance(effect, ToolkitInstalled) and effect.linked for effect in before)
+    return sum(isinstance(effect, DriverInstalled) for effect in (*before, *after)) > 1
 
 
 def _obstacle(one: Candidate, verdict: Verdict) -> str:
