@@ -123,6 +123,23 @@ def unknown_in(line: str) -> str:
     return next((one for one in options if one not in known), "")
 
 
+def test_the_readme_shows_a_real_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of it but the time it took and the date of the matrix, which the last two lines hold."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    command, *shown = readme.partition("```console\n$ gpudoctor ")[2].partition("\n```")[0].splitlines()
+    line = re.search(r"whose second line is `(.*)`", readme)
+    assert line
+    (tmp_path / "Dockerfile").write_text(
+        f'FROM python:3.11-slim\n{line[1]}\nCOPY train.py .\nCMD ["python", "train.py"]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    assert execute(shlex.split(command)) == 1
+    assert capsys.readouterr().out.splitlines()[:-2] == shown[:-2]
+
+
 def lines_to_run() -> list[tuple[str, str]]:
     """What the other pages show in blocks and can run on any machine."""
     found = []
