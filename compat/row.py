@@ -619,6 +619,6 @@ TABLES: dict[str, dict[str, type]] = {
 }
 # files to download and status codes, whose row types are in compat/artefact.py
 ARTEFACT_PRODUCTS = ("cuda-installer", "cudnn-archive", "forward-compat", "redist", "redist-component", "status")
-# names, extras and platforms, whose row types are in compat/platform_row.py
-PLATFORM_PRODUCTS = ("package", "platform")
+# names, extras, platforms and variables, whose row types are in compat/platform_row.py
+PLATFORM_PRODUCTS = ("package", "platform", "variable")
 FRAMEWORK_TABLES: dict[str, type] = {"builds": FrameworkRow}

@@ -18,7 +18,10 @@ from typer.main import get_command
 from doctor.cli import _app, _spelled_out, execute
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("first-steps", "reading-a-report", "exit-codes", "faq")))
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("first-steps", "reading-a-report", "exit-codes", "faq", "how-it-works")),
+)
 FENCE = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANSWERS = {0, 1, 4}  # whatever the machine of the tests is; 2 is bad usage, 3 a fault
 

@@ -116,7 +116,11 @@ class _Prescription:
                 return self._remedy(one)._replace(left_open=verdict.left_open), ""
             self._keep(start, first)
             return None, _obstacle(start, first)
-        if broken := self._court.broken_by(one.plan.effects or ()):
+        from doctor.prescribe.refuted import refuted  # late: only what fixes is asked about
+
+        effects = one.plan.effects or ()
+        then = self._court.facts_after(effects)
+        if broken := refuted(effects, then, self._matrix) or self._court.broken_by(effects):
             return None, f"{NONE_KNOWN} To {one.plan.summary} would fix it, but {broken}."
         return self._remedy(one)._replace(proven=True, left_open=verdict.left_open), ""
 

@@ -471,6 +471,14 @@ LAYOUTS: dict[str, Layout] = {
         "Images with NVIDIA's old package key",
         _columns(image="image", variant="variant", versions="releases"),
     ),
+    "VariableRow": Layout(
+        "Environment variables",
+        (
+            ("variables", lambda row: ", ".join(row.variables)),
+            ("read by", lambda row: f"{row.reader} {row.versions}".strip()),
+            *_columns(valid="valid values", then="other values"),
+        ),
+    ),
     "ImageRow": Layout("Container images", _columns(release="CUDA", image="image")),
     "ManifestRow": Layout(
         "Redistributable manifests",
