@@ -130,12 +130,18 @@ def check(
     - the one that uv, pixi, poetry or hatch keeps here
     - that of python3 on PATH (on Windows: of py)
     """  # noqa: D301 - \b keeps click from joining the lines of a list
+    only, skip = _each(only), _each(skip)
     subject, options, answer, terminal = _prepared(locals())
     if fix:
         raise typer.Exit(_fix(subject, options, yes=yes))
     report, status = answer(subject, options, terminal)
     print(report, end="")
     raise typer.Exit(status)
+
+
+def _each(codes: list[str] | None) -> list[str]:
+    """Return the codes of a repeated option; commas between several are read, too."""
+    return [code for one in codes or () for code in one.split(",")]
 
 
 def _prepared(given: dict[str, Any]) -> tuple[CheckSubject, ReportOptions, Callable[..., tuple[str, int]], TextStyle]:

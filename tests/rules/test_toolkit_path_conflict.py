@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Advice, AssignVariable
+from compat.need import Advice, AssignVariable, Need
 from compat.version import CudaVersion
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.toolkit import ToolkitName
@@ -73,7 +73,8 @@ def test_needs_follow_the_frameworks_and_then_the_nvcc_on_path(build: str, first
         toolkit=toolkits(*ALL, names=seen((NVCC_OLD, HOME_NEW))),
         environments=seen((environment(framework(version=build, cuda=cuda)),)),
     )
-    assert answer(CODE, facts).needs == (*first, Advice(f"put {NEW.path}/bin first in PATH"))
+    needs: tuple[Need, ...] = (*first, Advice(f"put {NEW.path}/bin first in PATH"))
+    assert answer(CODE, facts).needs == needs
 
 
 def test_the_link_leads_to_what_the_framework_needs() -> None:
