@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import typer.core
 
 from compat.base.choice import NoSuchName
-from compat.base.discover import folders_in, names_in
 from compat.base.errors import GpudoctorError
 from doctor.output.document import WIDEST
 
@@ -69,6 +67,8 @@ class HelpfulCommand(typer.core.TyperCommand):
 class HelpfulGroup(typer.core.TyperGroup):
     """A group of commands."""
 
+    below: Callable[[], Mapping[str, str]] | None = None  # the commands of its groups, with the group of each
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write every command with its whole summary."""
         rows = [(name, one.get_short_help_str(_SUMMARY_AT_MOST)) for name, one in self._commands(ctx)]
@@ -79,19 +79,15 @@ class HelpfulGroup(typer.core.TyperGroup):
         """Find the command; raises NoSuchName with those of a similar name."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             wrong = NoSuchName("command", args[0], [name for name, _ in self._commands(ctx)])
-            longer = "" if ctx.parent else self._longer(ctx, args[0])
+            longer = self._longer(args[0], ctx) if self.below else ""
             raise GpudoctorError(f"no command {args[0]!r}; did you mean {longer}?") if longer else wrong
         return super().resolve_command(ctx, args)
 
-    def _longer(self, ctx: Any, word: str) -> str:
+    def _longer(self, word: str, ctx: Any) -> str:
         """What a word is a part of: "matrix solve", "check --fix"; "" for none."""
-        from doctor import cli  # late: only for mistakes
-
-        for folder in folders_in(cli):
-            if word.replace("-", "_") in names_in(importlib.import_module(f"{cli.__name__}.{folder}")):
-                return f"{folder} {word}"
+        group = self.below().get(word) if self.below else ""
         having = (name for name, one in self._commands(ctx) if any(f"--{word}" in each.opts for each in one.params))
-        return next((f"{name} --{word}" for name in having), "")
+        return f"{group} {word}" if group else next((f"{name} --{word}" for name in having), "")
 
     def _commands(self, ctx: Any) -> Iterator[tuple[str, Any]]:
         for name in self.list_commands(ctx):

@@ -130,7 +130,6 @@ def check(
     - the one that uv, pixi, poetry or hatch keeps here
     - that of python3 on PATH (on Windows: of py)
     """  # noqa: D301 - \b keeps click from joining the lines of a list
-    only, skip = _each(only), _each(skip)
     subject, options, answer, terminal = _prepared(locals())
     if fix:
         raise typer.Exit(_fix(subject, options, yes=yes))
@@ -149,6 +148,7 @@ def _prepared(given: dict[str, Any]) -> tuple[CheckSubject, ReportOptions, Calla
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import terminal_style
 
+    given |= {name: _each(given[name]) for name in ("only", "skip")}
     others = ("fix", "yes")
     subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
     options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))
