@@ -44,7 +44,8 @@ _MAY_BRING = re.compile(
 )
 _PROGRAMS = re.compile(r"/(?:usr/(?:local/)?)?s?bin(?:/|$)")
 _LISTS = re.compile(r"poetry|pipenv|pdm |uv sync|install \.| -[re] |--requirement|--editable")  # what is read
-_BRINGS_NONE = re.compile(r"cupy-cuda\d+x?|NVIDIA_\w+|CUDA_VISIBLE_DEVICES")
+# NVIDIA's wheels are read, too: they are packages of an environment, and bring no library of the system.
+_BRINGS_NONE = re.compile(r"cupy-cuda\d+x?|nvidia-[a-z-]+-cu1\d(?=[=<>~!'\"\s]|$)|NVIDIA_\w+|CUDA_VISIBLE_DEVICES")
 
 
 class Built:
