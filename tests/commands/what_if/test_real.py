@@ -1,4 +1,4 @@
-"""Install commands on environments with the METADATA of real wheels: 25 real breakages, 25 harmless upgrades.
+"""Install commands on environments with the METADATA of real wheels: breakages, and harmless upgrades.
 
 Each line of metadata.jsonl is one wheel: its file name, name, version, Requires-Python and Requires-Dist. Extras are
 left out, those of NVIDIA's wheels excepted.
@@ -6,19 +6,22 @@ left out, those of NVIDIA's wheels excepted.
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from doctor.commands.what_if import command
 from tests.commands.what_if.test_what_if import ADA, BLACKWELL, WHL, asked
 from tests.lab.cases.frameworks import FAKE_ONNX, TF
 from tests.lab.cases.libraries import JAX
 from tests.lab.parts import Part, cuda_wheels, cudnn_wheel, offline_linux, package, site_of, together, torch, venv
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("metadata.jsonl").read_text().splitlines()]
-NEWER, H100 = ("RTX 4090", "580.65.06"), ("H100 80GB HBM3", "570.86.15")
+NEWER = ("RTX 4090", "580.65.06")
 
 
 class Base(NamedTuple):
@@ -55,7 +58,7 @@ BASES = {
     "vllm": Base(
         (torch("2.9.0+cu128"), cudnn_wheel("9.10.2.21"), cuda_wheels("12.8", nvcc=False)),
         "vllm==0.11.2 torch==2.9.0 torchvision==0.24.0 torchaudio==2.9.0 numba==0.61.2 llvmlite==0.44.0"
-        " xgrammar==0.1.25 flashinfer-python==0.5.2 compressed-tensors==0.12.2 numpy==2.2.6 transformers==4.57.1 triton==3.5.0"
+        " triton==3.5.0 xgrammar==0.1.25 flashinfer-python==0.5.2 compressed-tensors==0.12.2 numpy==2.2.6 transformers==4.57.1"
         f" {CU128}{PLAIN}",
     ),
     "old": Base(
@@ -85,29 +88,20 @@ CASES: list[tuple[str, tuple[str, str], str, str]] = [
     ("torch", ADA, "pip install 'tensorflow[and-cuda]==2.19.0'", "pip-nvidia-wheels-conflict"),
     ("torch", ADA, "pip install nvidia-cudnn-cu12==9.14.0.64", "pip-nvidia-wheels-conflict"),
     ("torch", ADA, "pip install -U nvidia-cudnn-cu12", "pip-nvidia-wheels-conflict"),
-    ("torch", ADA, "pip install -U torch", "driver-too-old-for-runtime"),
-    ("torch", NEWER, "pip install torch==2.10.0", "companion-version-mismatch"),
     ("torch", NEWER, "pip install torchvision==0.25.0", "companion-version-mismatch"),
-    ("torch", NEWER, "pip install xformers==0.0.32.post2", "companion-version-mismatch"),
     ("torch", NEWER, "pip install triton==3.4.0", "triton"),
     ("torch", NEWER, "pip install nvidia-nccl-cu12==2.28.3", "nvidia-nccl-cu12"),
     ("torch", NEWER, "uv add torch==2.8.0", "companion-version-mismatch"),
-    ("torch", NEWER, "pip install flash-attn==2.8.3 torch==2.8.0", "companion-version-mismatch"),
-    ("torch", NEWER, f"pip install --force-reinstall torch==2.9.1 -i {WHL}/cpu", "cpu-only-wheel"),
     ("torch", ADA, f"uv pip install --reinstall torch==2.9.1 --index-url {WHL}/cu130", "driver-too-old-for-runtime"),
     ("torch", NEWER, "pip uninstall -y nvidia-cudnn-cu12", "cudnn"),
-    ("torch", NEWER, "pip uninstall -y numpy", "requires numpy"),
     ("torch", BLACKWELL, "apt-get install -y nvidia-driver-535", "driver"),
     ("torch", ADA, "sudo apt install nvidia-driver-470", "driver"),
-    ("old", ADA, "pip install numpy==2.2.6", "numpy-abi-mismatch"),
     ("old", ADA, "conda install -y numpy=2.2.6", "numpy-abi-mismatch"),
     ("old", ADA, "pip install llvmlite==0.44.0", "numba"),
     ("old", ADA, "pip install -U bitsandbytes", "companion-version-mismatch"),
     ("old", ADA, "uv pip install --upgrade xformers", "companion-version-mismatch"),
-    ("old", BLACKWELL, "pip install torch==2.3.1", "companion-version-mismatch"),
     ("vllm", NEWER, "pip install torch==2.9.1", "vllm"),
     ("vllm", NEWER, "pip install numba==0.62.1", "numba"),
-    ("vllm", NEWER, "pip install xgrammar==0.1.27", "xgrammar"),
     ("vllm", NEWER, "pip install flashinfer-python==0.4.1", "flashinfer-python"),
     ("vllm", ADA, "uv pip install -U vllm", "driver-too-old-for-runtime"),
     ("tensorflow", ADA, "pip install numpy==2.3.3", "numpy"),
@@ -115,59 +109,40 @@ CASES: list[tuple[str, tuple[str, str], str, str]] = [
     ("tensorflow", ADA, "pip install keras==2.15.0", "keras"),
     ("tensorflow", ADA, "pip install ml-dtypes==0.4.1", "ml-dtypes"),
     ("torch", ADA, "pip install torchvision==0.23.0", "companion-version-mismatch"),
-    ("tensorflow", ADA, "pip install nvidia-cudnn-cu12==8.9.7.29", "cudnn"),
-    ("jax", ADA, "pip install jax==0.8.0", "jax-plugin-version-mismatch"),
     ("jax", ADA, "pip install -U jax", "jax-plugin-version-mismatch"),
-    ("jax", ADA, "uv pip install jaxlib==0.6.2", "jax-plugin-version-mismatch"),
     ("jax", ADA, "pip install numpy==1.26.4", "numpy"),
     ("jax", ADA, "pip install nvidia-cudnn-cu12==9.1.0.70", "cudnn"),
-    ("onnx", ADA, "pip install onnxruntime==1.22.0", "two-onnxruntimes"),
     ("onnx", ADA, "pip install faster-whisper==1.2.0", "two-onnxruntimes"),
     ("onnx", ADA, "pip install cupy-cuda13x==13.6.0", "multiple-cupy"),
-    ("onnx", ADA, "pip install 'cupy-cuda11x<14'", "multiple-cupy"),
     ("onnx", ADA, "pip install onnxruntime-gpu==1.18.1", "numpy"),
     ("numba", ADA, "pip install numpy==2.3.3", "numba"),
     ("numba", NEWER, "pip install cupy-cuda12x==13.6.0", "framework-wants-other-cuda"),
-    ("numba", ADA, "pip install cupy-cuda13x==13.6.0", "driver-too-old-for-runtime"),
     # harmless
-    ("torch", ADA, "pip install torch", ""),
-    ("torch", ADA, "uv add torch==2.9.1", ""),
     ("torch", ADA, "pip install torchvision==0.24.1 torchaudio==2.9.1", ""),
     ("torch", ADA, "pip install bitsandbytes==0.49.0", ""),
     ("torch", ADA, "pip install transformers==4.57.3", ""),
     ("torch", ADA, "pip install accelerate==1.12.0 peft==0.18.0", ""),
     ("torch", ADA, "pip install numpy==2.3.5", ""),
     ("torch", ADA, "pip install numpy==1.26.4", ""),
-    ("torch", ADA, "pip install flash-attn==2.8.3", ""),
-    ("torch", ADA, "uv pip install triton==3.5.1", ""),
     ("torch", NEWER, "pip install onnxruntime-gpu==1.23.2", ""),
     ("torch", NEWER, "pip install vllm==0.11.2", ""),
     ("torch", NEWER, "pip install cupy-cuda12x==13.6.0", ""),
     ("torch", NEWER, "pip install xgboost==3.1.1 lightgbm==4.6.0", ""),
-    ("torch", NEWER, f"pip install torch==2.9.1 --index-url {WHL}/cu128", ""),
-    ("torch", ADA, "apt-get install -y nvidia-driver-580", ""),
     ("torch", NEWER, "apt-get install -y nvidia-driver-550-server", ""),
     ("vllm", NEWER, "pip install vllm==0.11.2", ""),
-    ("vllm", NEWER, "pip install vllm", ""),
     ("vllm", NEWER, "pip install transformers==4.57.3", ""),
-    ("old", ADA, "pip install numpy==1.26.3", ""),
     ("old", ADA, "conda install -y 'numpy<2'", ""),
     ("old", ADA, "pip install lightning==2.3.3", ""),
-    ("old", ADA, "pip install 'torch<2.3'", ""),
     ("tensorflow", ADA, "pip install keras==3.11.3", ""),
     ("tensorflow", ADA, "pip install numpy==2.0.2", ""),
     ("tensorflow", ADA, "pip install protobuf==5.29.5", ""),
     ("tensorflow", ADA, "pip install tensorflow==2.19.1", ""),
-    ("jax", ADA, "pip install 'jax[cuda12]==0.7.2'", ""),
     ("jax", ADA, "pip install optax==0.2.5", ""),
     ("jax", ADA, "uv pip install flax==0.11.2", ""),
     ("jax", NEWER, "pip install -U 'jax[cuda12]'", ""),
-    ("onnx", ADA, "pip install onnxruntime-gpu==1.22.0", ""),
     ("onnx", ADA, "pip install cupy-cuda12x==13.5.1", ""),
-    ("onnx", ADA, "pip install xgboost==3.0.4", ""),
     ("numba", ADA, "pip install numpy==2.1.3", ""),
     ("numba", ADA, "pip install numba==0.62.1", ""),
-    ("numba", H100, "pip install torch==2.9.1", ""),
 ]
 
 
@@ -206,12 +181,25 @@ def roots(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return made
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _each_machine_once() -> Iterator[None]:
+    """Read each machine once; what to install instead is tested elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        read = command.report_of
+        reports = functools.cache(lambda subject, host: read(subject, 0.0, host))
+        hosts = functools.cache(command.host_for)
+        patch.setattr(command, "report_of", lambda subject, _, host: reports(subject, host))
+        patch.setattr(command, "host_for", hosts)
+        patch.setattr(command._Simulation, "_instead", lambda *_: "")
+        yield
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[2]}")
 def test_the_answer(
     case: tuple[str, tuple[str, str], str, str], roots: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    base, machine, command, named = case
-    told: dict[str, Any] = asked(capsys, roots[base], machine, command)
+    base, machine, text, named = case
+    told: dict[str, Any] = asked(capsys, roots[base], machine, text)
     broken = [f"{one['code']}: {one['summary']}" for one in told["breaks"]]
     assert (told["answer"], bool(broken)) == ("breaks" if named else "harmless", bool(named)), (broken, told["unknown"])
     assert not named or any(named in one for one in broken), broken
