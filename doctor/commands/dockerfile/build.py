@@ -90,11 +90,16 @@ class Dockerfile:
         self.stages = tuple(self._stages(script))
         self._named = {one.name: one.number for one in self.stages if one.name}
         self.used: dict[int, Built] = {}  # every stage that the target needs
-        self._lines = {number: line for one in script.instructions for number, line in _lines_of(one, script.escape)}
+        self._lines = {
+            number: line
+            for one in script.instructions
+            if not one.file
+            for number, line in _lines_of(one, script.escape)
+        }
 
     def source(self, one: Instruction, at: int = 0) -> Place:
         """File and line of a character of an instruction."""
-        return Place(self._name, one.line_at(at))
+        return Place(one.file or self._name, one.line_at(at))
 
     def line(self, place: Place) -> str:
         """A line as it is written, of the file or of one of the context; "" for any other."""

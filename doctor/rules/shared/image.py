@@ -24,8 +24,10 @@ def image_of(facts: Facts) -> ImageFacts:
 
 def said_by(name: str, facts: Facts) -> str | Place:
     """Where a variable of the image stands: the line of its Dockerfile or its history, else its configuration."""
-    places = (one.set_at or one.set_in for one in value_or(facts.configuration.variables, ()) if one.name == name)
-    return next(filter(None, places), "the image's configuration")
+    for one in value_or(facts.configuration.variables, ()):
+        if one.name == name and (one.set_at or one.set_in):
+            return one.set_at or one.set_in
+    return "the image's configuration"
 
 
 def set_to(name: str, value: str, facts: Facts) -> str:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from doctor.commands.check.command import host_for, report_of
 from doctor.commands.what_if import command
 from tests.commands.what_if.test_what_if import ADA, BLACKWELL, WHL, asked
 from tests.lab.cases.frameworks import FAKE_ONNX, TF
@@ -58,8 +59,8 @@ BASES = {
     "vllm": Base(
         (torch("2.9.0+cu128"), cudnn_wheel("9.10.2.21"), cuda_wheels("12.8", nvcc=False)),
         "vllm==0.11.2 torch==2.9.0 torchvision==0.24.0 torchaudio==2.9.0 numba==0.61.2 llvmlite==0.44.0"
-        " triton==3.5.0 xgrammar==0.1.25 flashinfer-python==0.5.2 compressed-tensors==0.12.2 numpy==2.2.6 transformers==4.57.1"
-        f" {CU128}{PLAIN}",
+        " triton==3.5.0 xgrammar==0.1.25 flashinfer-python==0.5.2 compressed-tensors==0.12.2 numpy==2.2.6"
+        f" transformers==4.57.1 {CU128}{PLAIN}",
     ),
     "old": Base(
         (torch("2.2.2+cu121", "8.9.2.26"), cudnn_wheel("8.9.2.26"), cuda_wheels("12.1", nvcc=False)),
@@ -185,11 +186,9 @@ def roots(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def _each_machine_once() -> Iterator[None]:
     """Read each machine once; what to install instead is tested elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
-        read = command.report_of
-        reports = functools.cache(lambda subject, host: read(subject, 0.0, host))
-        hosts = functools.cache(command.host_for)
-        patch.setattr(command, "report_of", lambda subject, _, host: reports(subject, host))
-        patch.setattr(command, "host_for", hosts)
+        reports = functools.cache(lambda subject, host: report_of(subject, 0.0, host))
+        patch.setattr(f"{command.__name__}.report_of", lambda subject, _, host: reports(subject, host))
+        patch.setattr(f"{command.__name__}.host_for", functools.cache(host_for))
         patch.setattr(command._Simulation, "_instead", lambda *_: "")
         yield
 
