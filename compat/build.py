@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -139,6 +139,11 @@ def covers(row: FrameworkRow, version: str) -> bool:
     return accepts(specifier, public)
 
 
+def has_python(row: FrameworkRow, python: str) -> bool:
+    """Whether a build has a wheel for a Python, "3.12"; yes if either is unknown or the wheel names none."""
+    return not python or not row.python or python in row.python
+
+
 def _post(version: str) -> str:
     """The post-release in a version or specifier: a release of its own, with builds of its own; "" for none."""
     return version.partition(".post")[2]
@@ -210,7 +215,7 @@ def required_frameworks(row: FrameworkRow, matrix: Matrix) -> dict[str, str]:
     pins, host = row.pins or {}, host_of(row, matrix)
     host = host or ("" if compiles_alone(row.package) or row.build == "cpu" else traits_of(row.package).runs_on)
     beside = host if matrix.has(host) and is_framework(host) else ""
-    names = (name for name in pins if name == host or _brings_cuda(name, matrix))
+    names = (name for name in pins if name == host or _brings_cuda(name, matrix) or _compares_cuda(name, pins, matrix))
     return {name: pins.get(name, "") for name in (*names, *filter(None, (beside,))) if name != row.package}
 
 
@@ -219,6 +224,11 @@ def backend_needed(row: FrameworkRow, asked: Iterable[str]) -> str:
     backends = traits_of(row.package).backends
     named = {traits_of(name).id for name in (*asked, *(row.pins or ()))}
     return backends[0] if backends and named.isdisjoint(backends) else ""
+
+
+def _compares_cuda(name: str, pins: Mapping[str, str], matrix: Matrix) -> bool:
+    """Whether it refuses another CUDA minor than its own, so that the newest need not do: torchaudio."""
+    return traits_of(name).same_minor and matrix.has(name) and not pins[name].startswith("==")
 
 
 @lru_cache(maxsize=1024)
@@ -244,6 +254,27 @@ def follows(package: str) -> str:
     """Return the framework whose builds and index a package follows: torch for torchvision; "" for none."""
     base = traits_of(package).runs_on
     return base if base and package in traits_of(base).followers else ""
+
+
+def cudas_followed(row: FrameworkRow, matrix: Matrix) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the CUDAs for which a follower that compares minors is built: on the package index, and at all.
+
+    Those of the release of its own number of what it follows. None for any other package, and where that is unknown.
+    """
+    base = follows(row.package) if traits_of(row.package).same_minor and row.versions.startswith("==") else ""
+    return _cudas_of(base, row.versions[2:], row.os, row.arch, matrix) if base else None
+
+
+@lru_cache(maxsize=256)
+def _cudas_of(
+    package: str, release: str, os: tuple[str, ...], arch: tuple[str, ...], matrix: Matrix
+) -> tuple[frozenset[str], frozenset[str]] | None:
+    rows = [
+        one for one in matrix.framework_rows(package, release) if set(one.os) & set(os) and set(one.arch) & set(arch)
+    ]
+    usual = frozenset(one.cuda for one in rows if one.cuda and is_default_build(one))
+    every = frozenset(one.cuda for one in rows if one.cuda)
+    return (usual, every) if every else None
 
 
 def gpu_plugins(package: str) -> tuple[str, ...]:

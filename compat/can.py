@@ -425,8 +425,9 @@ def _unserved(spec: Spec, release: str, matrix: Matrix) -> Iterator[Reason]:
     served: list[WheelIndexRow] = [
         row for row in matrix.rows("index", "wheels") if (row.package, row.build) == (spec.name, spec.build)
     ]
-    others = (row for row in matrix.rows(spec.name, "builds") if is_cuda_row(row) and covers(row, release))
-    if not re.fullmatch(r"cu\d+", spec.build) or not served or not any(others):
+    if not re.fullmatch(r"cu\d+", spec.build) or not served:
+        return
+    if not any(is_cuda_row(row) and covers(row, release) for row in matrix.rows(spec.name, "builds")):
         return
     if not any(accepts(row.versions, release) for row in served):
         what = f"the index of {spec.build} has {spec.name} {' or '.join(row.versions for row in served)}"

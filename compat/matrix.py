@@ -41,8 +41,15 @@ from compat.version import ComputeCapability, CudaVersion, CudnnVersion, DriverR
 
 if TYPE_CHECKING:
     from compat.artefact import CudnnArchiveRow, CudnnLayoutRow  # at run time only an installation reads such rows
+    from compat.platform_row import CompiledRow, VariableRow  # at run time few questions need such rows
 
 __all__ = ["Matrix", "Uncovered", "accepts", "known"]
+
+# How the variables of variable.json begin: PATH and LD_LIBRARY_PATH, which are always set, must not open the file.
+_VARIABLES = (
+    "CUBLAS_", "CUDA_CA", "CUDA_D", "CUDA_FORCE", "CUDA_LAUNCH", "CUDA_MODULE", "CUPY_", "JAX_", "NCCL_", "NUMBA_",
+    "NVIDIA_D", "OLLAMA_", "PYTORCH_", "TF_", "TORCH_", "XLA_",
+)  # fmt: skip
 
 Item = dict[str, Any]
 T = TypeVar("T")
@@ -443,6 +450,17 @@ class Matrix:
         rows: tuple[WheelIndexRow, ...] = self.rows("index", "wheels")
         return next((row.build for row in rows if row.package == package), "")
 
+    def compiled_in_use(self, names: frozenset[str]) -> tuple[CompiledRow, ...]:
+        """Of these packages, those that call nvcc when they run; not where another one has the compiled kernels."""
+        rows = self._where("package", "compiled", lambda item: item["when"] == "use" and item["id"] in names)
+        return tuple(row for row in rows if not names.intersection(row.unless))
+
+    def values_of(self, variable: str) -> tuple[VariableRow, ...]:
+        """The values that programs accept for an environment variable; none where no row speaks of it."""
+        if not variable.startswith(_VARIABLES):
+            return ()
+        return tuple(self._where("variable", "values", lambda item: variable in item["variables"]))
+
     def xid(self, code: int) -> XidRow:
         """An error code of the kernel module; raises Uncovered."""
         rows: tuple[XidRow, ...] = self.rows("xid", "codes")
@@ -466,9 +484,9 @@ class Matrix:
             raise Uncovered(f"a package index for {package} {version} ({build})".replace("  ", " "))
         return found
 
-    def repository(self, distribution: str, version: str, arch: str) -> RepositoryRow:
+    def repository(self, distribution: str, version: str, arch: str, table: str = "repositories") -> RepositoryRow:
         """NVIDIA's package repository for a distribution ("ubuntu", "24.04") and machine; raises Uncovered."""
-        rows: tuple[RepositoryRow, ...] = self.rows("index", "repositories")
+        rows: tuple[RepositoryRow, ...] = self.rows("index", table)
         major = version.partition(".")[0]
         found = _first(
             rows,

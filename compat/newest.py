@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from compat.base.record import NamedTuple
-from compat.build import default_build, is_default_build, release_key
+from compat.build import default_build, has_python, is_default_build, release_key
 from compat.matrix import Matrix, Uncovered, accepts
 from compat.row import FrameworkRow
 from compat.spec import Spec
@@ -65,7 +65,7 @@ def _of_index(
                 return Taken(version, tag), True
         else:
             served = default_build(spec.name, version, where.os_family, where.arch, matrix)
-            if served and is_default_build(served) and _has_python(served, where):
+            if served and is_default_build(served) and has_python(served, where.python):
                 return Taken(version, served.build), False
     return None
 
@@ -95,8 +95,4 @@ def _has(rows: Iterable[FrameworkRow], version: str, where: Where) -> bool:
 
 def _is_here(row: FrameworkRow, version: str, where: Where) -> bool:
     here = where.os_family in row.os and where.arch in row.arch
-    return here and accepts(row.versions, version) and _has_python(row, where)
-
-
-def _has_python(row: FrameworkRow, where: Where) -> bool:
-    return not where.python or row.python is None or where.python in row.python
+    return here and accepts(row.versions, version) and has_python(row, where.python)

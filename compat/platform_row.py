@@ -1,4 +1,4 @@
-"""The row types of what packages are called, what their extras bring, and which platforms there are none for.
+"""The row types of names of packages, of extras, of platforms without builds, and of environment variables.
 
 Only a question opens these tables, so that a diagnosis need not define their types. The last four columns are those of
 every row (see `compat.row`).
@@ -119,6 +119,20 @@ class SystemRow(NamedTuple):
     note: str
 
 
+class CondaRow(NamedTuple):
+    """An installer of conda. File platform.json, table conda."""
+
+    id: str
+    os: str
+    arch: str
+    url: str
+    sha256: str
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class DeclaredRow(NamedTuple):
     """The Pythons that the maker of a package names, where it has no wheels that tell. Table declared.
 
@@ -187,6 +201,25 @@ class AgedImageRow(NamedTuple):
     note: str
 
 
+class VariableRow(NamedTuple):
+    """The values that a program accepts for environment variables. File variable.json, table values."""
+
+    id: str
+    variables: tuple[str, ...]
+    reader: str  # the distribution that reads them, "torch"; "" for CUDA, NCCL and programs that are no distribution
+    versions: str  # PEP 440 specifier on the reader's release; "" for any
+    values: str  # a regular expression for the value without blanks around it; "" where no value has an effect
+    valid: str  # the same as text, "0 and 1"
+    choices: tuple[str, ...]  # the values, where they are few: one of them may be meant
+    then: str  # what comes of any other value
+    severity: str  # "error", "warning", "info"
+    gpus: int  # with fewer GPUs the value does not matter
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 PLATFORM_TABLES: dict[str, dict[str, type]] = {
     "package": {
         "names": NameRow,
@@ -201,8 +234,10 @@ PLATFORM_TABLES: dict[str, dict[str, type]] = {
         "libraries": SystemLibraryRow,
         "jetpacks": JetpackRow,
         "systems": SystemRow,
+        "conda": CondaRow,
         "declared": DeclaredRow,
         "pips": PipRow,
         "aged-images": AgedImageRow,
     },
+    "variable": {"values": VariableRow},
 }

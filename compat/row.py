@@ -455,7 +455,8 @@ class ChannelRow(NamedTuple):
 
 
 class RepositoryRow(NamedTuple):
-    """NVIDIA's package repository for one distribution. File index.json, tables repositories and local.
+    """NVIDIA's package repository for one distribution. File index.json, tables repositories, local and
+    machine-learning (the packages of cuDNN up to 8.0).
 
     One of table local is a package that holds the repository of one CUDA release: {release} is "12.8.1", {cuda} "12-8",
     {driver} the release of the driver that came with it, {arch} the processor as the package manager names it.
@@ -606,6 +607,7 @@ TABLES: dict[str, dict[str, type]] = {
         "channels": ChannelRow,
         "repositories": RepositoryRow,
         "local": RepositoryRow,
+        "machine-learning": RepositoryRow,
         "third-party": ThirdPartyRow,
         "own": OwnPackageRow,
         "drivers": OwnDriverRow,
@@ -617,6 +619,6 @@ TABLES: dict[str, dict[str, type]] = {
 }
 # files to download and status codes, whose row types are in compat/artefact.py
 ARTEFACT_PRODUCTS = ("cuda-installer", "cudnn-archive", "forward-compat", "redist", "redist-component", "status")
-# names, extras and platforms, whose row types are in compat/platform_row.py
-PLATFORM_PRODUCTS = ("package", "platform")
+# names, extras, platforms and variables, whose row types are in compat/platform_row.py
+PLATFORM_PRODUCTS = ("package", "platform", "variable")
 FRAMEWORK_TABLES: dict[str, type] = {"builds": FrameworkRow}

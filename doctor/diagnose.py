@@ -141,6 +141,11 @@ def findings_of(
             for (code, subject), root in causes.items()
             if (root.code, root.subject) == (answer.code, answer.subject)
         ]
+        remedies: tuple[Remedy, ...] = ()
+        if answer.needs and not cause:
+            from doctor.prescribe.remedies import prescribe  # late: a machine that needs nothing does not pay for it
+
+            remedies = prescribe(answer, facts, matrix, verifier)
         finding = Finding(
             code=answer.code,
             severity=answer.severity,
@@ -149,18 +154,12 @@ def findings_of(
             evidence=answer.evidence,
             explains=tuple(sorted(symptoms)),
             explained_by=cause.code if cause else "",
-            remedies=() if cause or not answer.needs else _remedies(answer, facts, matrix, verifier),
+            remedies=remedies,
             docs=page_command(answer.code),
         )
         found.append((_stops_import(answer), finding))
     followers = _followers(facts)
     return tuple(one for _, one in sorted(found, key=lambda pair: _place(pair[1], followers, stops_import=pair[0])))
-
-
-def _remedies(answer: Answer, facts: Facts, matrix: Matrix, verifier: RemedyVerifier | None) -> tuple[Remedy, ...]:
-    from doctor.prescribe.remedies import prescribe  # late: a machine that needs nothing does not pay for it
-
-    return prescribe(answer, facts, matrix, verifier)
 
 
 def _stops_import(answer: Answer) -> bool:

@@ -29,6 +29,7 @@ class Applied(NamedTuple):
     """A plan that was carried out."""
 
     id: str
+    log: str
     recovered: tuple[Undone, ...]  # earlier runs that had been killed, and were undone first
     left: tuple[Step, ...]  # for the user: settings of the shell, steps by hand; and the checks
 
@@ -43,9 +44,11 @@ def apply(plan: Plan, state: State, means: ExecutionOptions = MEANS) -> Applied:
         shutil.rmtree(state.path("staging"), ignore_errors=True)
         refuse_early(plan, state)
         journal = state.begin(plan.summary)
+        journal.tell(plan.summary)
         try:
             left = Run(journal, state, means).steps(plan)
             journal.append({"what": "commit"})
+            journal.tell("done")
         except KeyboardInterrupt as error:
             interrupted = Interrupted("interrupted: the files are as before")
             _undo(journal, state, interrupted)
@@ -55,7 +58,7 @@ def apply(plan: Plan, state: State, means: ExecutionOptions = MEANS) -> Applied:
             raise
         for name in ("staging", "downloads"):  # after a failure, what was fetched is kept for the next run
             shutil.rmtree(state.path(name), ignore_errors=True)
-        return Applied(journal.id, recovered, left)
+        return Applied(journal.id, journal.log, recovered, left)
 
 
 @contextmanager
@@ -69,6 +72,7 @@ def _for_all_to_read() -> Iterator[None]:
 
 
 def _undo(journal: Journal, state: State, reason: BaseException) -> None:
+    journal.tell(f"{type(reason).__name__}: {reason}" if isinstance(reason, Exception) else "interrupted")
     try:
         undone = undo(journal, state)
         stays = stay_done(undone.commands)
@@ -78,6 +82,8 @@ def _undo(journal: Journal, state: State, reason: BaseException) -> None:
             reversible = any(one.inverse and one.inverse.commands for one in undone.commands)
             back = f" To undo everything: gpudoctor install rollback {journal.id} --commands" if reversible else ""
             reason.hint = f"{reason.hint} {stays}{back}".strip()
+        if isinstance(reason, InstallError):
+            reason.hint = f"{reason.hint} Log: {journal.log}".strip()
     except OSError as error:
         raise NotUndone(f"{reason}; some files could not be restored yet: {refused(error)}") from error
 

@@ -121,6 +121,17 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
 
+    @property
+    def log(self) -> str:
+        """The file for a person that tells what this run did, and when."""
+        return os.path.join(self.directory, "log.txt")
+
+    def tell(self, text: str) -> None:
+        """Add a line to the log; a disk without room stops nobody."""
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        with contextlib.suppress(OSError), open(self.log, "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(f"{when}  {line}\n" for line in text.splitlines())
+
     def records(self) -> tuple[Record, ...]:
         """All whole records; a last line that was cut off never took effect. Raises DamagedJournal."""
         try:

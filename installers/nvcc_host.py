@@ -56,12 +56,19 @@ def packaged_compilers(target: Target, matrix: Matrix) -> tuple[int, ...]:
     return next((tuple(one.gcc) for one in rows if one.id == name), ())
 
 
+def newest_visual_studio(cuda: str, matrix: Matrix) -> str:
+    """Return the year of the newest that a CUDA accepts; raises Uncovered."""
+    hosts = matrix.compilers(f"{cuda}.999")
+    return _fitting(hosts.msc_min, hosts.msc_max)[-1]
+
+
+def _fitting(least: int | None, most: int | None) -> list[str]:
+    newest = most or max(_VISUAL_STUDIO.values())
+    return [year for year, first in _VISUAL_STUDIO.items() if (least or 0) <= first <= newest]
+
+
 def _visual_studio(cuda: str, least: int | None, most: int | None) -> Note:
-    fitting = [
-        year
-        for year, first in _VISUAL_STUDIO.items()
-        if (least or 0) <= first <= (most or max(_VISUAL_STUDIO.values()))
-    ]
+    fitting = _fitting(least, most)
     text = f"to compile, nvcc of CUDA {cuda} calls cl.exe of Visual Studio {', '.join(fitting[:-1])} or {fitting[-1]}"
     workload = "Desktop development with C++" if int(fitting[-1]) >= _WORKLOADS_SINCE else "Visual C++"
     return Note(text, f"it needs the part that is called {workload}; to run programs, none is needed")

@@ -37,15 +37,15 @@ class NoSuchBranch(GpudoctorError):
     hint = "Choose another branch (list: gpudoctor matrix show driver), or use NVIDIA's .run installer."
 
 
-def repository_row(target: Target, matrix: Matrix) -> RepositoryRow:
+def repository_row(target: Target, matrix: Matrix, table: str = "repositories") -> RepositoryRow:
     """The repository for this machine; raises Uncovered."""
-    return matrix.repository(_distribution(target), target.distribution_version, target.arch or "x86_64")
+    return matrix.repository(_distribution(target), target.distribution_version, target.arch or "x86_64", table)
 
 
-def has_repository(target: Target, matrix: Matrix) -> bool:
+def has_repository(target: Target, matrix: Matrix, table: str = "repositories") -> bool:
     """Return whether there is a repository for this machine."""
     try:
-        repository_row(target, matrix)
+        repository_row(target, matrix, table)
     except Uncovered:
         return False
     return True
@@ -53,13 +53,7 @@ def has_repository(target: Target, matrix: Matrix) -> bool:
 
 def local_row(target: Target, matrix: Matrix) -> RepositoryRow:
     """The package that holds a whole repository, for this machine; raises Uncovered."""
-    rows: tuple[RepositoryRow, ...] = matrix.rows("index", "local")
-    name, version = _distribution(target), target.distribution_version
-    among = {version, version.partition(".")[0]}
-    for row in rows:
-        if row.distribution == name and target.arch in row.arches and (not row.versions or among & {*row.versions}):
-            return row
-    raise Uncovered(f"a local repository for {system(target)}")
+    return repository_row(target, matrix, "local")
 
 
 def _distribution(target: Target) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -58,6 +59,7 @@ class Run:
         for step in plan.steps:
             kind = kind_of(step)
             if kind.apply:
+                self._journal.tell(kind.title(step))
                 kind.apply(step, self)
         self._transaction.close()
         for path in self._mirrors:  # a rename first: what is half removed must never be put back
@@ -100,11 +102,13 @@ class Run:
     def command(self, command: Command) -> None:
         """Run a command, and write down first what takes it back; raises CommandFailed."""
         if command.unless and is_done(command):
+            self._journal.tell("it already exists")
             return
         self._number += 1
         command = settled(command._replace(argv=tuple(map(self._word_of(command), command.argv))))
         self._journal.append(record_of_command(self._number, command))
         self.report(Progress("run", command.argv[0], 0, None))
+        self._journal.tell(f"run: {shlex.join(command.argv)}")
         beat = partial(touch, self._mirrors)
         over = watch(self._journal, self._number, needs_root=command.needs_root, beat=beat)
         self._means.run(as_root(command, self._means.as_root), over)

@@ -38,7 +38,7 @@ class OnlyCommands(JournalError):
 class ChangedSince(InstallError):
     """What a run installed is not as it left it."""
 
-    hint = "Undo the later run first, or move these files away."
+    hint = "Undo the later run first, or add --keep-changed: it undoes the others and keeps these."
 
     def __init__(self, run: str, paths: tuple[str, ...]) -> None:
         more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
@@ -71,7 +71,17 @@ def recover(state: State) -> tuple[Undone, ...]:
     return tuple(undo(journal, state)._replace(killed=True) for journal in killed)
 
 
-def rollback(state: State, run: str = "", reversal: Reversal | None = None) -> Undone:
+class Part(NamedTuple):
+    """Which files of a run are taken back."""
+
+    keep_changed: bool = False  # those that somebody changed since stay, in place of all
+    only: tuple[str, ...] = ()  # these files, or those below these directories; () for all
+
+
+WHOLE = Part()
+
+
+def rollback(state: State, run: str = "", reversal: Reversal | None = None, part: Part = WHOLE) -> Undone:
     """Take back a finished run, "" for the last: its files, and with a `reversal` what its commands did.
 
     Where a run had been killed, that one is taken back, and no other.
@@ -80,12 +90,12 @@ def rollback(state: State, run: str = "", reversal: Reversal | None = None) -> U
     """
     with plainly(), state.lock():
         try:
-            return _rollback(state, run, reversal)
+            return _rollback(state, run, reversal, part)
         except OSError as error:
             raise NotUndone(f"some files could not be restored yet: {refused(error)}") from error
 
 
-def _rollback(state: State, run: str, reversal: Reversal | None) -> Undone:
+def _rollback(state: State, run: str, reversal: Reversal | None, part: Part) -> Undone:
     recovered = recover(state)
     if recovered:
         return recovered[0]._replace(also=recovered[1:])
@@ -94,16 +104,41 @@ def _rollback(state: State, run: str, reversal: Reversal | None) -> Undone:
     if journal.state() == "undone":
         return _only_commands(journal, reversal)
     foreign = {**_foreign(journal.changes()), **_changed_by_later(journal, state)}
-    if foreign:
+    if part.only:
+        return _only(journal, part, foreign)
+    if foreign and not part.keep_changed:
         raise ChangedSince(journal.id, tuple(foreign))
     commands = journal.commands()
     if commands and not journal.changes() and reversal is None:
         raise OnlyCommands(f"run {journal.id} changed the machine only by commands: nothing was undone")
     _reverse(journal, reversal, afterwards=False)
     journal.append({"what": "undo"})
-    undone = undo(journal, state)
+    undone = undo(journal, state, foreign)
     _reverse(journal, reversal, afterwards=True)
     return undone._replace(commands=journal.commands())
+
+
+def _only(journal: Journal, part: Part, foreign: dict[str, None]) -> Undone:
+    """Some files of a run, which stays a finished one: the others can be taken back later."""
+    roots = tuple(os.path.abspath(one) for one in part.only)
+    changes = [one for one in journal.changes() if one.kind != "mkdir" and _is_below(one.path, roots)]
+    if not changes:
+        raise NoSuchRun(f"run {journal.id} changed no file at {', '.join(roots)}")
+    lost = {**foreign, **_lost(tuple(changes), journal)}
+    left = dict.fromkeys(one.path for one in changes if one.path in lost)
+    if left and not part.keep_changed:
+        raise ChangedSince(journal.id, tuple(left))
+    known = _known(tuple(changes))
+    restored: dict[str, None] = {}
+    for change in reversed(changes):
+        if change.path not in left:
+            (restored if _revert(change, journal, known[change.path]) else left)[change.path] = None
+    journal.tell(f"undone, as asked: {', '.join(restored)}")
+    return Undone(journal.id, journal.entry().summary, len(restored.keys() - left.keys()), tuple(left))
+
+
+def _is_below(path: str, roots: tuple[str, ...]) -> bool:
+    return any(path == one or path.startswith(os.path.join(one, "")) for one in roots)
 
 
 def _only_commands(journal: Journal, reversal: Reversal | None) -> Undone:
@@ -129,11 +164,11 @@ def _reverse(journal: Journal, reversal: Reversal | None, *, afterwards: bool) -
         journal.append({"what": "reversed", "number": one.number})
 
 
-def undo(journal: Journal, state: State) -> Undone:
-    """Put everything back; raises AtWork, OSError, after which it can be called again."""
+def undo(journal: Journal, state: State, keep: Collection[str] = ()) -> Undone:
+    """Put everything back but what is to stay; raises AtWork, OSError, after which it can be called again."""
     require_ended(journal)
     changes = journal.changes()
-    foreign = {**_foreign(changes), **_lost(changes, journal)}
+    foreign = {**dict.fromkeys(keep), **_foreign(changes), **_lost(changes, journal)}
     known_stamps = _known(changes)
     restored: dict[str, None] = {}
     for record in reversed(journal.records()):
@@ -155,6 +190,7 @@ def undo(journal: Journal, state: State) -> Undone:
     known = {change.backup for change in changes if change.backup}
     kept = [*originals.items(), *(("(its record is lost)", name) for name in _backups(journal) if name not in known)]
     journal.append({"what": "undone", "kept": kept})
+    journal.tell(f"undone{f', but for {chr(44).join(foreign)}' if foreign else ''}")
     _drop_backups(journal, known - {*originals.values()})
     return Undone(
         id=journal.id,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -48,14 +49,27 @@ def pytest_collection() -> Iterator[Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     """Where pytest-cov is to trace nothing of a test, nothing of what it starts from is traced either."""
-    controller = getattr(item.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
-    if controller is None or item.get_closest_marker("no_cover") is None:
+    with _untraced(item.config) if item.get_closest_marker("no_cover") else contextlib.nullcontext():
         return (yield)
+
+
+@contextlib.contextmanager
+def _untraced(config: pytest.Config) -> Iterator[None]:
+    controller = getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    if controller is None:
+        yield
+        return
     controller.pause()
     try:
-        return (yield)
+        yield
     finally:
         controller.resume()
+
+
+@pytest.fixture
+def untraced(request: pytest.FixtureRequest) -> Callable[[], contextlib.AbstractContextManager[None]]:
+    """Return what keeps pytest-cov from tracing a part of a test: one that runs the same lines many times."""
+    return lambda: _untraced(request.config)
 
 
 @pytest.hookimpl(optionalhook=True)

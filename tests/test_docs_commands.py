@@ -1,4 +1,4 @@
-"""Every command of the README and of the pages for beginners is executed as it stands there."""
+"""Every command of the README, of the pages for beginners and of how it works is executed as it stands there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ import pytest
 from doctor.cli import execute
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("first-steps", "reading-a-report", "exit-codes", "faq")))
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("first-steps", "reading-a-report", "exit-codes", "faq", "how-it-works")),
+)
 FENCE = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ANSWERS = {0, 1, 4}  # whatever the machine of the tests is; 2 is bad usage, 3 a fault
 

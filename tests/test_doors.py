@@ -25,7 +25,6 @@ _WORD = "one quoted word of a file in another format"
 JSON_BESIDES = {
     "compat.schema": _SCHEMA,
     "doctor.model.schema": _SCHEMA,
-    "doctor.commands.policy.form": _SCHEMA,
     "doctor.output.toml": _WORD,
     "gpudoctor": _WORD,
     "doctor.commands.matrix.manifests.environment": _WORD,

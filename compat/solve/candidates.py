@@ -10,6 +10,7 @@ from compat.abi import PYTHON, abi_limits, distribution_limits
 from compat.base.record import NamedTuple
 from compat.build import (
     gpu_packages,
+    gpu_plugins,
     host_of,
     is_cuda_row,
     is_pre_release,
@@ -256,7 +257,8 @@ def _asked_along(name: str, row: FrameworkRow, matrix: Matrix) -> dict[str, str]
     if row.package == name or not _has_builds(matrix, name):
         return {}
     own: tuple[FrameworkRow, ...] = matrix.rows(name, "builds")
-    return next((one.pins for one in own if one.versions == row.versions and one.pins), {})
+    pins = next((one.pins for one in own if one.versions == row.versions and one.pins), {})
+    return {**pins, name: row.versions} if row.package in gpu_plugins(name) else dict(pins)
 
 
 @lru_cache(maxsize=256)

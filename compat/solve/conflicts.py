@@ -9,7 +9,7 @@ from itertools import permutations
 
 from compat.abi import distribution_limits
 from compat.base.record import NamedTuple
-from compat.build import compiles_alone, is_default_build, release_key
+from compat.build import compiles_alone, cudas_followed, is_default_build, release_key
 from compat.matrix import Matrix
 from compat.overlap import inside, overlap
 from compat.reason import BAD, OK, UNKNOWN, Reason
@@ -67,7 +67,7 @@ def _besides_pythons(
 ) -> Iterator[Conflict]:
     wanted = _wanted(chosen)
     yield from _twins(wanted)
-    yield from _extensions(chosen)
+    yield from _extensions(chosen, matrix)
     yield from _shared_directories(wanted)
     yield from _unsaid(chosen)
     if pins:
@@ -107,6 +107,7 @@ class Side(NamedTuple):
     cuda: str  # "" where it brings none, or it is unknown which
     is_default: bool  # what pip takes without a word about an index
     host: str  # the package on whose CUDA it runs
+    followed: tuple[frozenset[str], frozenset[str]] | None  # CUDAs of its host: see `cudas_followed`
     one_of_several: dict[str, str]  # import package -> the distribution of it that is there
     directories: dict[str, str]  # that wheels of every CUDA major own -> the wheel
     cudnn: frozenset[str]  # wheels of cuDNN
@@ -127,6 +128,7 @@ def side_of(one: SolveCandidate, matrix: Matrix) -> Side:
         cuda=row.cuda or "",
         is_default=is_default_build(row),
         host="" if compiles_alone(row.package) else traits_of(row.package).runs_on,
+        followed=cudas_followed(row, matrix),
         one_of_several=several,
         directories=directories,
         cudnn=frozenset(name for name in names if name.startswith(CUDNN_WHEELS)),
@@ -151,7 +153,16 @@ def worst_between(one: Side, other: Side, circumstances: TargetMachine, matrix: 
 
 
 def _on_another_cuda(one: Side, host: Side) -> bool:
-    return one.host == host.package and _are_apart(one.cuda, host.cuda, paired=one.is_default and host.is_default)
+    if one.host != host.package:
+        return False
+    if one.followed:
+        return _is_unlike(one.followed, host.cuda, is_default=host.is_default)
+    return _are_apart(one.cuda, host.cuda, paired=one.is_default and host.is_default)
+
+
+def _is_unlike(followed: tuple[frozenset[str], frozenset[str]], brought: str, *, is_default: bool) -> bool:
+    """Whether a follower that compares minors has no build for this CUDA where that of its host comes from."""
+    return bool(brought) and brought not in followed[0 if is_default and followed[0] else 1]
 
 
 def _are_apart(built: str, brought: str, *, paired: bool) -> bool:
@@ -328,16 +339,29 @@ def _one_of_several(name: str) -> str:
     return traits.id if traits.one_directory else ""
 
 
-def _extensions(chosen: Sequence[SolveCandidate]) -> Iterator[Conflict]:
+def _extensions(chosen: Sequence[SolveCandidate], matrix: Matrix) -> Iterator[Conflict]:
     """What is compiled against another framework runs in its process, on the CUDA that this one brings."""
     by_name = {one.row.package: one for one in chosen}
     for one in chosen:
         host = by_name.get(traits_of(one.row.package).runs_on)
         if host is None or compiles_alone(one.row.package):
             continue
-        paired = is_default_build(one.row) and is_default_build(host.row)
-        if _are_apart(one.row.cuda or "", host.row.cuda or "", paired=paired):
+        is_default = is_default_build(host.row)
+        followed = cudas_followed(one.row, matrix)
+        if followed and _is_unlike(followed, host.row.cuda or "", is_default=is_default):
+            yield _clash("cuda", BAD, partial(_another_minor, one, host, followed[0] or followed[1]), [one, host])
+        paired = is_default_build(one.row) and is_default
+        if not followed and _are_apart(one.row.cuda or "", host.row.cuda or "", paired=paired):
             yield _clash("cuda", BAD, partial(_another_cuda, one, host), [one, host])
+
+
+def _another_minor(one: SolveCandidate, host: SolveCandidate, cudas: Iterable[str]) -> str:
+    built = ", ".join(sorted(each.removeprefix("==") for each in cudas))
+    return f"{one.label} is built for CUDA {built} and refuses the CUDA {_plain(host)} of {host.label}"
+
+
+def _plain(host: SolveCandidate) -> str:
+    return (host.row.cuda or "").removeprefix("==")
 
 
 def _another_cuda(one: SolveCandidate, host: SolveCandidate) -> str:
@@ -422,11 +446,12 @@ def pins_to_add(
     codes = ((wheel.pin, "newer releases of it have no code for these cards") for wheel in wheels if wheel.pin)
     limits = ((one, distribution_limits(one.row, one.versions, matrix, python).items()) for one in chosen)
     exact = {one.row.package for one in chosen if re.fullmatch(r"==[^,*]+", one.versions)}
+    required = {name for one in chosen for name in one.row.pins or ()}
     abis = (
         (f"{name}{limit}", f"{one.label} needs it at its import")
         for one, each in limits
         for name, limit in each
-        if name not in exact
+        if name not in exact and (name in required or not matrix.has(name))  # no framework that nobody requires
     )
     return tuple(dict((*codes, *abis)).items())
 

@@ -259,4 +259,5 @@ def _look(one: SolveCandidate, number: int, view: _View) -> Look:
     places = frozenset(filter(fills_a_place, wants))
     exactly = view.is_hosted or row.libraries == "system" or not row.cuda
     cuda = (row.cuda, is_default_build(row)) if exactly else release_key(row.cuda or "")[:1]
-    return (number, asked, judged, places, row.package, row.libraries, cuda, row.pins is None)
+    followed = row.versions if traits_of(row.package).same_minor else ""
+    return (number, asked, judged, places, row.package, row.libraries, cuda, row.pins is None, followed)

@@ -5,7 +5,8 @@ Typer evaluates the annotations, also on Python 3.10, which is why they are spel
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import inspect
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any, List, Optional, Tuple, TypeVar  # noqa: UP035
 
 import typer
@@ -101,3 +102,24 @@ def record_of(kind: type[R], given: dict[str, Any], others: Collection[str] = ()
         if value is not None and name in kind._fields  # type: ignore[attr-defined]
     }
     return kind(**fields)
+
+
+def with_options(*groups: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command, after its own parameters, those that several have: type and default by name.
+
+    The function gets them as keywords.
+    """
+    shared = {name: option for group in groups for name, option in group.items()}
+
+    def extended(run: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(run, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for name, (kind, default) in shared.items()
+        ]
+        run.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        run.__annotations__ |= {name: kind for name, (kind, _) in shared.items()}
+        return run
+
+    return extended

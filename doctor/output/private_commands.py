@@ -20,7 +20,7 @@ _TABLES = json.loads(text_beside(__file__, "private_commands.json"))
 _NEED_LOGIN = frozenset(_TABLES["need_login"])
 _OPTIONS: dict[str, tuple[str, ...]] = {
     **{name: tuple(row["options"]) for row in _TABLES["programs"] for name in row["programs"].split()},
-    **dict.fromkeys(_NEED_LOGIN, _LOGIN),
+    **dict.fromkeys(_TABLES["need_login"], _LOGIN),
 }
 _SPLIT_SIGNS = frozenset(":%,")
 _FIRST_WORDS = 6  # of a list, among which the program stands: sudo, env A=b

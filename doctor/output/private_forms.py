@@ -10,34 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from compat.base.paths import text_beside
 from doctor.output.private_commands import HIDDEN
 
 KEPT_NAMES = frozenset({"root", "user", "users", "public", "default", "shared", "all users"})
 # An account or a host may be called like a part of the stack or of every path; such a word goes as a home only.
-STACK_WORDS = frozenset(
-    (
-        *("cuda", "cudnn", "nvidia", "gpu", "gpus", "driver", "torch", "pytorch", "tensorflow", "jax"),
-        *("jaxlib", "cupy", "keras", "theano", "onnxruntime", "python", "python3", "pip", "conda", "venv"),
-        *("wheel", "system", "distribution", "linux", "windows", "docker", "podman", "ubuntu", "debian"),
-        *("fedora", "centos", "bin", "lib", "lib64", "usr", "opt", "etc", "var", "tmp", "dev", "proc", "sys"),
-        *("run", "srv", "mnt", "media", "home", "local", "share", "include", "site-packages", "dist-packages"),
-        *(
-            "live",
-            "image",
-            "dockerfile",
-            "dump",
-            "error",
-            "warning",
-            "info",
-            "ok",
-            "bad",
-            "unknown",
-            "healthy",
-            "broken",
-        ),
-        *("data", "scratch", "work", "project", "projects", "test", "tests", "env", "envs"),
-    )
-)
+STACK_WORDS = frozenset(text_beside(__file__, "stack_words.txt").splitlines())
 _UNQUOTED = r"[^\s\"'`,;)\]}<>]"
 _WORD = rf"(?:\"[^\"\n]*\"|'[^'\n]*'|{_UNQUOTED}+)"  # of a command line
 _SECRET = re.compile(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
-from compat.build import brings_libraries, covers, follows, is_default_build, release_key
+from compat.build import brings_libraries, covers, follows, has_python, is_default_build, release_key
 from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
 from compat.row import FrameworkRow
@@ -95,7 +95,7 @@ def _row_of(
         row
         for row in rows
         if platform.os_family in row.os and platform.arch in row.arch and _admits(spec.versions, row)
-        if not python or row.python is None or python in row.python
+        if has_python(row, python)
         if (row.build == spec.build if spec.build else _comes_by_itself(row, rows))
     ]
     installed, leader = _installed(environment), traits_of(spec.name).runs_on

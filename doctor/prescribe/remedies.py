@@ -93,7 +93,9 @@ class _Prescription:
         if done == {*(one.plan.effects or ())}:
             return False
         others = (each for each in tried if not each.is_advice and each.plan.effects and {*each.plan.effects} < done)
-        return any(each <= done for each in enough) or any(self._verdict(each).proven for each in others)
+        return any(each <= done for each in enough) or any(
+            self._court.verdict(self._answer, each.plan.effects or ()).proven for each in others
+        )
 
     def _remedy(self, one: Candidate) -> Remedy:
         """With what its commands meet on this machine."""
@@ -101,7 +103,7 @@ class _Prescription:
 
     def _proven(self, one: Candidate) -> tuple[Remedy | None, str]:
         """The remedy, with what fixes the faults that it would leave behind; else why it is none."""
-        first = verdict = self._verdict(one)
+        first = verdict = self._court.verdict(self._answer, one.plan.effects or ())
         start = one
         for _ in range(_FOLLOW_UPS_AT_MOST):
             better = None if verdict.proven else next(self._better(one, verdict), None)
@@ -113,7 +115,11 @@ class _Prescription:
                 return self._remedy(one)._replace(left_open=verdict.left_open), ""
             self._keep(start, first)
             return None, _obstacle(start, first)
-        if broken := self._court.broken_by(one.plan.effects or ()):
+        from doctor.prescribe.refuted import refuted  # late: only what fixes is asked about
+
+        effects = one.plan.effects or ()
+        then = self._court.facts_after(effects)
+        if broken := refuted(effects, then, self._matrix) or self._court.broken_by(effects):
             return None, f"{NONE_KNOWN} To {one.plan.summary} would fix it, but {broken}."
         return self._remedy(one)._replace(proven=True, left_open=verdict.left_open), ""
 
@@ -141,7 +147,7 @@ class _Prescription:
                 if more.is_advice or more.has_no_effects or more.is_last_resort or _undoes(more, one):
                     continue
                 both = with_more(one, more)
-                found = self._verdict(both)
+                found = self._court.verdict(self._answer, both.plan.effects or ())
                 if found.proven or found.faults < verdict.faults or _comes_on(found, verdict, left[0]):
                     yield both, found
 
@@ -149,9 +155,6 @@ class _Prescription:
         """Nothing for a need that no method serves there: then the first remedy stands alone, or not at all."""
         with suppress(GpudoctorError):
             yield from ways(fault, need, after, self._matrix)
-
-    def _verdict(self, one: Candidate) -> Verdict:
-        return self._court.verdict(self._answer, one.plan.effects or ())
 
 
 def _comes_on(found: Verdict, before: Verdict, fault: Answer) -> bool:

@@ -173,4 +173,4 @@ def predictions_of(
     from doctor.loader.predictions import predictions
 
     toolkit, copies = installed
-    return guard.one("prediction", lambda: predictions(host, search, environments, toolkit, copies))
+    return guard.one("prediction", partial(predictions, host, search, environments, toolkit, copies))

@@ -9,6 +9,7 @@ from doctor.host import Host
 from doctor.host.optional_reads import names_of, text_of
 from doctor.model.facts.environment import ConfigurationFacts, NamedFile, NearName, Setting, Variable
 from doctor.model.facts.seen import Place, Seen
+from doctor.pyenv.prefixes import is_environment
 
 # Each is named, and none by its beginning: TF_VAR_... is Terraform's, NVIDIA_API_KEY and TORCH_HUB_TOKEN are keys.
 # Sources: the environment variables that CUDA, NCCL, the container toolkit and each framework document, and those that
@@ -40,6 +41,17 @@ _NAMES = frozenset(
         *("TF_ENABLE_CUBLAS_TENSOR_OP_MATH_FP32", "TF_ENABLE_CUDNN_TENSOR_OP_MATH_FP32"),
         *("TF_FORCE_GPU_ALLOW_GROWTH", "TF_FORCE_UNIFIED_MEMORY", "TF_GPU_ALLOCATOR", "TF_GPU_THREAD_MODE"),
         *("TF_USE_CUDNN_BATCHNORM_SPATIAL_PERSISTENT", "TF_USE_LEGACY_KERAS", "TF_XLA_FLAGS"),
+        *("CUBLAS_WORKSPACE_CONFIG", "CUDA_CACHE_MAXSIZE", "CUDA_DEVICE_MAX_CONNECTIONS", "GLOO_SOCKET_IFNAME"),
+        *("JAX_DEBUG_NANS", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_DISABLE_JIT", "JAX_ENABLE_COMPILATION_CACHE"),
+        *("JAX_ENABLE_X64", "JAX_LOG_COMPILES", "NCCL_BUFFSIZE", "NCCL_CROSS_NIC", "NCCL_DMABUF_ENABLE"),
+        *("NCCL_IB_GID_INDEX", "NCCL_IB_RETRY_CNT", "NCCL_IB_TIMEOUT", "NCCL_MAX_NCHANNELS", "NCCL_MIN_NCHANNELS"),
+        *("NCCL_MNNVL_ENABLE", "NCCL_NTHREADS", "NCCL_OOB_NET_IFNAME", "NUMBA_CUDA_PER_THREAD_DEFAULT_STREAM"),
+        *("NUMBA_CUDA_USE_NVIDIA_BINDING", "OLLAMA_GPU_OVERHEAD", "OLLAMA_KEEP_ALIVE", "OLLAMA_KV_CACHE_TYPE"),
+        *("OLLAMA_MAX_LOADED_MODELS", "OLLAMA_MAX_QUEUE", "OLLAMA_NUM_PARALLEL", "PYTORCH_JIT"),
+        *("TORCH_DISTRIBUTED_DEBUG", "TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_BLOCKING_WAIT"),
+        *("TORCH_NCCL_DESYNC_DEBUG", "TORCH_NCCL_DUMP_ON_TIMEOUT", "TORCH_NCCL_ENABLE_MONITORING"),
+        *("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "TORCH_NCCL_NAN_CHECK", "TORCH_NCCL_TRACE_BUFFER_SIZE"),
+        *("TORCH_SHOW_CPP_STACKTRACES", "TP_SOCKET_IFNAME", "XLA_CLIENT_MEM_FRACTION"),
         *("XLA_PYTHON_CLIENT_ALLOCATOR", "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_PREALLOCATE"),
     )
 )
@@ -49,8 +61,8 @@ _TRACED = (
 )  # fmt: skip
 # How variables begin that name a file or a directory (named_files has them whole).
 _NAMING = (
-    "CUDACXX", "CUDAHOSTCXX", "CUDNN_", "CUPY_CUDA_LIB_PATH", "LD_AUDIT", "LD_PRELOAD", "NCCL_", "NUMBA_CUDA_DRIVER",
-    "NVCC_CCBIN", "PYTORCH_NVCC", "TRITON_",
+    "CUDACXX", "CUDAHOSTCXX", "CUDNN_", "CUPY_CUDA_LIB_PATH", "GLOO_SOCKET_IFNAME", "LD_AUDIT", "LD_PRELOAD", "NCCL_",
+    "NUMBA_CUDA_DRIVER", "NVCC_CCBIN", "PYTORCH_NVCC", "TP_SOCKET_IFNAME", "TRITON_",
 )  # fmt: skip
 # The last file that sets a variable wins, so the ones that a shell reads last are looked into first.
 _HOME_SCRIPTS = (".zshrc", ".bashrc", ".bash_profile", ".profile", ".zshenv")
@@ -70,7 +82,7 @@ def look(host: Host) -> ConfigurationFacts:
     """Variables by name, and settings in the order in which later ones win."""
     named = _named(host)
     wrong = frozenset(one.variable for one in named if one.problem)
-    variables = tuple(_variable(host, name, wrong) for name in sorted(host.environ) if decides(name))
+    variables = tuple(_variable(host, name, wrong) for name in sorted(host.environ) if decides(name) or name in wrong)
     settings = (*_theano(host), *_keras(host))
     return ConfigurationFacts(
         Seen(variables, "environment"),
@@ -82,7 +94,10 @@ def look(host: Host) -> ConfigurationFacts:
 
 # A name of one of these families that differs in one letter from a known one is mostly a mistake. Of real variables no
 # two differ so little, but for those of a version: CUDA_PATH_V12_8.
-_FAMILIES = ("CUDA_", "CUDNN_", "JAX_", "LD_", "NCCL_", "NVIDIA_", "PYTORCH_", "TF_", "TORCH_", "TRITON_", "XLA_")
+_FAMILIES = (
+    "CUBLAS_", "CUDA_", "CUDNN_", "CUPY_", "GLOO_", "JAX_", "LD_", "NCCL_", "NUMBA_", "NVIDIA_", "OLLAMA_", "PYTORCH_",
+    "TF_", "TORCH_", "TRITON_", "XLA_",
+)  # fmt: skip
 _SHORTEST = 9  # letters of a name that is compared: CUDA_HOME
 
 
@@ -109,11 +124,20 @@ def _is_one_letter_off(one: str, other: str) -> bool:
 def _named(host: Host) -> tuple[NamedFile, ...]:
     """The files that variables name; on Windows none are followed."""
     names = [name for name in sorted(host.environ) if name.startswith(_NAMING)] if host.os_family == "linux" else []
+    gone = tuple(_gone_environments(host))
     if not names:
-        return ()
+        return gone
     from doctor.probes import named_files  # late: few users have set one
 
-    return tuple(one for name in names for one in named_files.look(host, name, host.environ[name]))
+    return (*gone, *(one for name in names for one in named_files.look(host, name, host.environ[name])))
+
+
+def _gone_environments(host: Host) -> Iterator[NamedFile]:
+    """What says that an environment is active which is not there: another Python is looked at in its place."""
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if host.is_live else ():
+        path = host.environ.get(name, "").replace("\\", "/")
+        if path and not is_environment(host, path) and not host.exists(f"{path}/bin/python"):
+            yield NamedFile(name, path, "is no Python environment" if host.is_dir(path) else "is not there")
 
 
 def decides(name: str) -> bool:

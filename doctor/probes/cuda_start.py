@@ -13,6 +13,7 @@ from doctor.model.facts.seen import Fact, Seen, Unseen, value_or
 
 SLEPT = "/sys/power/suspend_stats/success"
 NOT_ASKED = CudaStart(state="not-asked", code=0, error="", why="nothing speaks for it (--deep starts it)")
+_HMM_IS_OFF = "/sys/module/nvidia_uvm/parameters/uvm_disable_hmm"
 _NUMBER_BYTES = 32
 _HIDES = "CUDA_VISIBLE_DEVICES"  # has a rule of its own
 
@@ -58,4 +59,6 @@ def _start(host: Host, why: str, timeout_s: float) -> CudaStart:
     except (ValueError, LookupError, TypeError):
         return CudaStart(state="crashed", code=0, error=f"cuInit ended the process (status {ran.status})", why=why)
     state = "not-opened" if refused else "error" if code else "ok"
-    return CudaStart(state=state, code=code, error=refused or " ".join(filter(None, (name, text))), why=why)
+    has_hmm = state == "error" and text_of(host, _HMM_IS_OFF, _NUMBER_BYTES).strip() in {"N", "0"}
+    said = refused or " ".join(filter(None, (name, text)))
+    return CudaStart(state=state, code=code, error=said, why=why, has_hmm=has_hmm)

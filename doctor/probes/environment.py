@@ -93,6 +93,7 @@ def _describe(host: Host, candidate: InterpreterCandidate) -> Environment:
         half_installed=distributions
         if isinstance(distributions, Unseen)
         else Seen(tuple(half_installed(host, distributions.value, path.listings)), "names in the site directories"),
+        leftovers=tuple(f"{site}/{name}" for site, names in path.listings.items() for name in names if name[0] == "~"),
         unmet=unmet,
         wheel_requirements=_wheel_requirements(host, value_or(distributions, ())),
         start=interpreter.look(host, located),
@@ -131,7 +132,7 @@ def _packages(host: Host, located: Located, path: SearchPath) -> _Packages:
     frameworks = read_all(host, found, located.prefix)
     packages = frozenset(one.package for one in frameworks)
     overlaps, incomplete = overlaps_among(host, found), incomplete_among(host, found, packages)
-    return Seen(found, how), Seen(frameworks, how), overlaps, incomplete, _unmet(host, found, frameworks)
+    return Seen(found, how), Seen(frameworks, how), overlaps, incomplete, _unmet(host, found, frameworks, located)
 
 
 def _hiding(host: Host, path: SearchPath, frameworks: tuple[Framework, ...]) -> Iterator[HidingModule]:
@@ -178,17 +179,30 @@ def _not_read(host: Host, distributions: tuple[Distribution, ...], frameworks: t
                 yield path
 
 
-def _unmet(host: Host, found: tuple[Distribution, ...], frameworks: tuple[Framework, ...]) -> Fact[tuple[Unmet, ...]]:
-    """What the frameworks among them require, beside a GPU stack, and is not installed, or too old."""
+def _unmet(
+    host: Host, found: tuple[Distribution, ...], frameworks: tuple[Framework, ...], located: Located
+) -> Fact[tuple[Unmet, ...]]:
+    """What packages require and is not installed, or another release; only where a framework is.
+
+    Of a framework, what belongs to a GPU stack has rules of its own, and a newer release mostly works.
+    """
+    if not frameworks:
+        return Seen((), "no framework was found")
+    from doctor.pyenv.requirements import unmet_among  # late: only an environment with a framework needs it
+
     names = {one.name: one.version for one in found if not one.hidden_by}
     paths = {one.package: one.path for one in frameworks}
     asking = (one for one in found if one.kind == "wheel" and one.name in paths and not one.hidden_by)
+    others = (one for one in unmet_among(host, found, value_or(located.python, "")) if one.distribution not in paths)
     try:
         return Seen(
-            tuple(
-                lacking._replace(imported_at=_imported_at(host, paths[one.name], lacking.name))
-                for one in asking
-                for lacking in unmet_of(host, one, names)
+            (
+                *(
+                    lacking._replace(imported_at=_imported_at(host, paths[one.name], lacking.name))
+                    for one in asking
+                    for lacking in unmet_of(host, one, names)
+                ),
+                *others,
             ),
             "METADATA files",
         )

@@ -67,7 +67,10 @@ def _of_file(host: Host, located: Located, path: str) -> Fact[InterpreterStart]:
     minor = _other_minor(host, located, path) if machine else ""
     if minor:
         return Seen(found._replace(fault=CannotStart.MINOR, what=minor), Place(path))
-    return Seen(found, Place(path))
+    folder, _, name = path.rpartition("/")
+    header = f"{folder.removesuffix('/bin')}/include/{name}/Python.h"  # sysconfig's "include" of CPython
+    is_lacking = folder.endswith("/bin") and _NAME.fullmatch(name) and not host.exists(header)
+    return Seen(found._replace(header=header if is_lacking else ""), Place(path))
 
 
 def _other_minor(host: Host, located: Located, path: str) -> str:

@@ -1,11 +1,13 @@
-"""Files and directories that variables name, followed to what lies there.
+"""Files, directories and interfaces that variables name, followed to what is there.
 
 Each row is of a variable that its program follows without a word where it leads nowhere, or that ends a build.
 Sources: ld.so(8) (LD_PRELOAD, LD_AUDIT: what cannot be preloaded is ignored); NCCL's user guide, "Environment
 Variables", and its `src/plugin/net.cc` (several names, parted by commas; one without a slash is put together to
 libnccl-net-NAME.so); Triton's `triton/knobs.py` (a path that is not there is passed over); nvcc's documentation,
 "NVCC_CCBIN"; CMake's, "CUDACXX" and "CUDAHOSTCXX"; torch's `torch/utils/cpp_extension.py` (PYTORCH_NVCC, CUDNN_HOME);
-Numba's `numba/cuda/cudadrv/driver.py` (NUMBA_CUDA_DRIVER: a path that is no file is an error).
+Numba's `numba/cuda/cudadrv/driver.py` (NUMBA_CUDA_DRIVER: a path that is no file is an error). The interfaces: NCCL's
+user guide (NCCL_SOCKET_IFNAME: beginnings of names, exact ones after "=", none of these after "^"; NCCL_IB_HCA, with
+":port"); torch's documentation, "torch.distributed" (GLOO_SOCKET_IFNAME).
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ _PROGRAMS = (
 # A directory, and how the name of a library in it (or in its lib, lib64) begins; "" for any.
 _FOLDERS = {"CUDNN_HOME": "libcudnn", "CUDNN_PATH": "libcudnn", "CUDNN_ROOT": "libcudnn", "NCCL_HOME": "libnccl"}
 _FOLDERS |= {"CUPY_CUDA_LIB_PATH": ""}
-VARIABLES = frozenset((*_PRELOADED, *_LIBRARIES, *_TEXTS, *_PROGRAMS, *_FOLDERS))
+# Network interfaces, and whether the names are beginnings; a value that begins with ^ excludes interfaces.
+_INTERFACES = {"NCCL_SOCKET_IFNAME": True, "NCCL_OOB_NET_IFNAME": True, "GLOO_SOCKET_IFNAME": False}
+_INTERFACES |= {"TP_SOCKET_IFNAME": False, "NCCL_IB_HCA": True}
+VARIABLES = frozenset((*_PRELOADED, *_LIBRARIES, *_TEXTS, *_PROGRAMS, *_FOLDERS, *_INTERFACES))
 _ELEMENTS_AT_MOST = 64
 _NOT_THERE, _CUT = "is not there", "is damaged, or no library"
 
@@ -39,10 +44,29 @@ def look(host: Host, name: str, value: str) -> Iterator[NamedFile]:
         return
     if name in _PRELOADED:
         yield from _preloaded(host, name, value)
+    elif name in _INTERFACES:
+        yield from _interfaces(host, name, path)
     elif name in _PROGRAMS and path and "/" not in path and " " not in path:
         yield NamedFile(name, path, "" if _is_on_path(host, path) else "is not on PATH")
     elif path.startswith("/") and "\0" not in path and not (name in _LIBRARIES and "," in path):
         yield NamedFile(name, path, _problem(host, name, path))
+
+
+def _interfaces(host: Host, name: str, value: str) -> Iterator[NamedFile]:
+    """What a list of interfaces or InfiniBand devices names: NCCL needs one of them, Gloo and TensorPipe each."""
+    if not host.is_live or not value or value.startswith("^"):
+        return
+    kind, what = ("infiniband", "InfiniBand device") if name == "NCCL_IB_HCA" else ("net", "network interface")
+    there = names_of(host, f"/sys/class/{kind}")
+    if kind == "net" and not there:
+        return  # no such list on this system
+    exact = value.startswith("=") or not _INTERFACES[name]
+    named = [one.strip().partition(":")[0] for one in value.lstrip("=").split(",") if one.strip()]
+    lacking = [one for one in named if not any(one == each or (not exact and each.startswith(one)) for each in there)]
+    if lacking and (len(lacking) == len(named) or not _INTERFACES[name]):
+        yield NamedFile(name, ",".join(lacking), f"is no {what} here")
+    elif named:
+        yield NamedFile(name, value, "")
 
 
 def _problem(host: Host, name: str, path: str) -> str:

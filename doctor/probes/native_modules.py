@@ -40,6 +40,8 @@ _MODULE = re.compile(r"(.+?)(?:\.(?:cpython-(\d)(\d+)(t?)-([\w-]+)|abi3))?\.so")
 _OF_GLIBC = re.compile(r"lib(?:c|m|dl|rt|util|pthread|resolv)\.so\.\d|ld-linux|ld64\.so|linux-vdso|libc\.musl")
 # What other rules are about: CUDA's libraries and the driver's; and what the interpreter itself brings.
 _OF_OTHER_RULES = re.compile(r"lib(?:cu|nv|npp|nccl|OpenCL|python)")
+# Packages that import compiled modules below their first directory: numpy/__init__.py imports numpy._core at once.
+_ALL_COMPILED = frozenset(("numpy", "pandas", "scipy"))
 _LIBC, _STDCXX = "libc.so.6", "libstdc++.so.6"
 _NUMPY_1, _NUMPY_2 = b"numpy.core.multiarray failed to import", b"numpy._core._multiarray_umath"
 
@@ -161,7 +163,8 @@ class _Judge:
         python = re.search(r"/python(\d\.\d+t?)/", f"{one.site}/")
         others = package.pythons and all(each and python and python[1] not in each.split() for each in package.pythons)
         if others:
-            return fault._replace(what=package.pythons[0])
+            is_sure = fault.is_sure or one.name in _ALL_COMPILED or any(each.is_sure for each in package.modules)
+            return fault._replace(what=package.pythons[0], is_sure=is_sure)
         for module in package.modules:
             fault = fault._replace(path=f"{one.site}/{module.path}", is_sure=fault.is_sure or module.is_sure)
             try:

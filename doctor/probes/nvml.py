@@ -301,6 +301,9 @@ def _gpu(host: Host, number: int, said: dict[str, Any]) -> Gpu:
         refused=refused,
         refused_code=code,
         remapping_failed=_fact(said, "remapped_rows", lambda row: bool(row[3])),
+        licensed=_fact(said, "licence", lambda has: None if has is None else bool(has))
+        if "licence" in said
+        else Unseen("it is no virtual GPU"),
         recovery=_fact(said, "recovery", lambda number: _RECOVERY.get(number, f"action {number}")),
     )
 

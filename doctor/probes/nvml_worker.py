@@ -30,6 +30,7 @@ _SM_CLOCK = 1  # nvmlClockType_t
 _SWITCH = 2  # nvmlIntNvLinkDeviceType_t: NVML_NVLINK_DEVICE_TYPE_SWITCH
 _LINKS_AT_MOST = 18  # NVML_NVLINK_MAX_LINKS
 _RECOVERY_ACTION = 230  # NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
+_SERIES = "ABCQ"  # how the names of virtual GPUs end, "GRID T4-16Q"
 _GPUS_AT_MOST = 256
 _MIG_INSTANCES_AT_MOST = 64
 
@@ -104,6 +105,9 @@ class Worker:
             return
         answers = {key: tell(key, self._call(names, asked.handle, *more)) for key, names, more in _QUESTIONS}
         tell("fabric", self._ask(lambda: self._fabric(asked.handle), "nvmlDeviceGetGpuFabricInfo"))
+        end = str(answers["name"].get("value", "")).rpartition("-")[2]
+        if end[:-1].isdigit() and end[-1] in _SERIES:
+            tell("licence", self._ask(lambda: self._licence(asked.handle), "nvmlDeviceGetGridLicensableFeatures"))
         tell("recovery", self._ask(lambda: self._recovery(asked.handle), "nvmlDeviceGetFieldValues"))
         if answers["mig"].get("value", [0])[0]:
             tell("mig_instances", self._ask(lambda: self._instances(asked.handle), "nvmlDeviceGetMaxMigDeviceCount"))
@@ -150,6 +154,12 @@ class Worker:
             except self._nvml.NVMLError:
                 break
         return None if has_links else False
+
+    def _licence(self, handle: Any) -> bool | None:
+        """Whether this virtual GPU has a licence; None where it needs none."""
+        said = self._nvml.nvmlDeviceGetGridLicensableFeatures(handle)
+        features = said.gridLicensableFeatures[: said.licensableFeaturesCount]
+        return any(one.featureState for one in features) if said.isGridLicenseSupported else None
 
     def _recovery(self, handle: Any) -> int:
         """What the driver wants done with the GPU (nvmlDeviceGpuRecoveryAction_t); older drivers do not tell."""

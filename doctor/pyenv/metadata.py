@@ -171,6 +171,16 @@ def normal(name: str) -> str:
     return name
 
 
+_MARKS = frozenset(("extra", "os_name", "platform_system", "sys_platform", "implementation_name"))
+_MARKS |= {"platform_machine", "platform_python_implementation", "python_version", "python_full_version"}
+
+
+def marker_holds(host: Host, marker: str, marks: dict[str, str]) -> bool:
+    """Whether an environment marker certainly holds."""
+    names = set(re.findall(r"[a-z_]+", re.sub(r"""\"[^\"]*\"|'[^']*'""", "", marker))) - {"and", "or", "in", "not"}
+    return all(name in _MARKS and _mark(host, name, marks) != "?" for name in names) and _holds(host, marker, marks)
+
+
 def _holds(host: Host, marker: str, marks: dict[str, str]) -> bool:
     """Whether an environment marker holds; the unknown counts as holding, an extra as not asked for."""
     tokens = re.findall(r"""\(|\)|"[^"]*"|'[^']*'|[\w.]+|[<>=!~]+""", marker)[:200]
@@ -241,10 +251,13 @@ def _mark(host: Host, name: str, marks: dict[str, str]) -> str:
     """The value of a marker's variable on the host, "?" if it is unknown."""
     system, platform, os_name = _PLATFORMS[marks["os_family"]]
     plain = {"platform_system": system, "sys_platform": platform, "os_name": os_name, "extra": marks.get("extra", "")}
+    plain |= {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
     if name in plain:
         return plain[name]
     if name == "platform_machine":
         return _machine(host)
+    if name == "python_full_version" and marks.get("python"):
+        return marks["python"]
     if name in {"python_version", "python_full_version"}:
         found = re.search(r"/python(\d\.\d+)t?/", marks["site"])
         return found[1] if found else "?"

@@ -1,4 +1,4 @@
-"""Docker's runtime for GPUs is named and not installed, or a CDI specification was made for another driver."""
+"""A runtime for GPUs is named and not installed, or a CDI specification was made for another driver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
 _SHOWN = 3
-_CONFIGURE = "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker"
+_CONFIGURE = "sudo nvidia-ctk runtime configure --runtime={0} && sudo systemctl restart {0}"
 
 
 class _Fault(NamedTuple):
@@ -49,15 +49,22 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
 def _faults(setup: ContainerSetup) -> Iterator[_Fault]:
     if setup.damaged:
         yield _Fault(f"Docker cannot start: {DAEMON} cannot be used", DAEMON, f"Correct {DAEMON}: {setup.damaged}.")
+    if setup.no_cri:
+        yield _Fault(
+            f"Kubernetes cannot start containers: {setup.no_cri} disables containerd's plugin cri",
+            setup.no_cri,
+            f"Remove cri from disabled_plugins in {setup.no_cri}, then run: sudo systemctl restart containerd",
+        )
     yield from (_of_runtime(one) for one in setup.runtimes if not one.is_there)
     yield from (_of_specification(one) for one in setup.specifications if one.missing)
 
 
 def _of_runtime(one: Runtime) -> _Fault:
     what = f"its program {one.path} is not installed" if one.path else "it is not defined there"
-    who = "no container can start" if one.is_default else f"no container with --runtime={one.name} can start"
-    text = f"{who}: {DAEMON} names the runtime {one.name}, and {what}"
-    return _Fault(text, DAEMON, f"Install nvidia-container-toolkit, then run: {_CONFIGURE}")
+    who = "no container can start" if one.is_default else f"no container with the runtime {one.name} can start"
+    text = f"{who}: {one.file} names the runtime {one.name}, and {what}"
+    program = "docker" if one.file == DAEMON else one.file.split("/")[2]
+    return _Fault(text, one.file, f"Install nvidia-container-toolkit, then run: {_CONFIGURE.format(program)}")
 
 
 def _of_specification(one: CdiSpecification) -> _Fault:

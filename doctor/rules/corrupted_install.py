@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 
 from compat.matrix import Matrix
-from compat.need import ChangePackages, InstallPackage, Need
+from compat.need import Advice, ChangePackages, InstallPackage, Need
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
@@ -34,6 +34,8 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
     if half := value_or(environment.half_installed, ()):
         return _half(half, environment)
     incomplete = environment.incomplete.get()
+    if not incomplete and environment.leftovers and value_or(environment.frameworks, ()):
+        return _left(environment.leftovers)
     if not incomplete:
         return ok("all libraries and modules of its frameworks and NVIDIA wheels exist")
     copies = _copies(environment, facts)
@@ -49,6 +51,17 @@ def check(environment: Environment, facts: Facts, matrix: Matrix) -> Answer:
             *(Symptom("cudnn-install-incomplete", one.label) for one in copies),
         ),
         places=tuple(path for one in found for path in one.paths),
+    )
+
+
+def _left(found: tuple[str, ...]) -> Answer:
+    """Nothing imports them; pip prints a warning for each in every run."""
+    names = ", ".join(one.rpartition("/")[2] for one in found[:_SHOWN])
+    return bad(
+        f"an interrupted pip left {names}: pip ignores it, with a warning in every run",
+        Advice(f"Remove {', '.join(found[:_SHOWN])}."),
+        severity=Severity.INFO,
+        evidence=tuple(Evidence("pip renames what it removes", file=one) for one in found[:_SHOWN]),
     )
 
 

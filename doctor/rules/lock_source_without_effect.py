@@ -26,11 +26,13 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         else f"the explicit index {first.registry} has no effect: no package names it as its source"
     )
     advice = (
-        f"add {first.name} to the dependencies" if first.name else f"name {first.registry} as the source of a package"
+        f"add {first.name} to the dependencies in {first.source}, then lock it again"
+        if first.name
+        else f"name {first.registry} as the source of a package in {first.source}, then lock it again"
     )
     return bad(
         what,
-        Advice(f"{first.source}: {advice}, then lock it again"),
+        Advice(advice),
         severity=Severity.WARNING,
         evidence=tuple(Evidence.at(one.source, f"the source of {one.name or one.registry}") for one in idle),
     )

@@ -72,7 +72,13 @@ def _needs(found: list[NativeFault], environment: Environment) -> tuple[Need, ..
         return (Advice(text),)
     if len(same) > _REINSTALLED_AT_MOST:
         return (Advice(f"Create {environment.prefix} again with its own Python, and install the packages again."),)
-    return (ChangePackages(tuple(f"{one.distribution}=={one.version}" for one in same), python),)
+    barred = {one.distribution for one in value_or(environment.unmet, ()) if one.name == "python"}
+    return (ChangePackages(tuple(_requirement(one, barred) for one in same), python),)
+
+
+def _requirement(one: NativeFault, barred: set[str]) -> str:
+    """Return the same release; another, where this one is for other Pythons."""
+    return f"{one.distribution}{'!=' if one.distribution in barred else '=='}{one.version}"
 
 
 RULE = Rule(ENVIRONMENTS, check, blocks_verdict=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from compat.build import compilers_for, serves
 from compat.matrix import Matrix
@@ -14,19 +15,32 @@ from doctor.model.facts import Facts
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
+from doctor.rules.shared.pins import keeps, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
+
+if TYPE_CHECKING:
+    from compat.platform_row import VariableRow
 
 # What comes of it, by the beginning of the variable's name; the sources stand in the rule's page.
 _THEN = {
+    "CONDA_PREFIX": "another Python is used and checked",
     "CU": "a build or a search with it fails, or uses another file",
     "LD_": "the loader ignores it and prints a warning in every program",
+    "GLOO_": "Gloo stops with an error",
+    "NCCL_IB_HCA": "NCCL does not use InfiniBand",
+    "NCCL_OOB": "NCCL stops with an error",
+    "NCCL_SOCKET": "NCCL stops with an error",
     "NCCL_": "NCCL continues without it, maybe slower",
     "NUMBA_": "Numba stops with an error",
     "NVCC_": "nvcc stops with an error",
     "PYTORCH_": "building an extension fails",
+    "TP_": "TensorPipe uses another interface",
     "TRITON_": "Triton uses its own instead",
+    "VIRTUAL_ENV": "another Python is used and checked",
 }
-_VALUES = {"CUDA_DEVICE_ORDER": ("FASTEST_FIRST", "PCI_BUS_ID"), "CUDA_MODULE_LOADING": ("DEFAULT", "EAGER", "LAZY")}
+_SWITCHES = (("1", "true", "yes", "on", "y", "t"), ("0", "false", "no", "off", "n", "f"))
+_SHOWN_CHARACTERS = 80  # of a value
+_LONGEST = 4096  # characters of a value that is checked
 _ARCHES = "TORCH_CUDA_ARCH_LIST"
 _ARCH = r"(\d{1,2})\.(\d)([af]?)(\+PTX)?"
 
@@ -35,12 +49,13 @@ def check(setting: Variable, facts: Facts, matrix: Matrix) -> Answer:
     """Follow it as its program does; empty is as good as not set."""
     if not setting.value.strip():
         raise NotApplicable(f"{setting.name} is empty")
-    if setting.name in _VALUES:
-        return _of_value(setting, facts)
     if setting.name == _ARCHES:
         return _of_arches(setting, facts, matrix)
-    named = [one for one in facts.configuration.named.get() if one.variable == setting.name]
+    named = [one for one in value_or(facts.configuration.named, ()) if one.variable == setting.name]
+    if not named and (rows := matrix.values_of(setting.name)):
+        return _of_value(setting, rows, facts)
     if not named:
+        facts.configuration.named.get()
         raise NotApplicable(f"{setting.name} contains no file path")
     wrong = [one for one in named if one.problem]
     if not wrong:
@@ -60,26 +75,60 @@ def _need(setting: Variable, value: str) -> Need:
     return AssignVariable(setting.name, value, setting.set_in)
 
 
-def _bad(setting: Variable, why: str, need: Need) -> Answer:
-    return bad(
-        why,
-        need,
-        severity=Severity.WARNING,
-        evidence=(Evidence.at(setting.set_at, f"{setting.name}={setting.value}", setting.set_in or "environment"),),
-    )
+def _bad(
+    setting: Variable,
+    why: str,
+    need: Need,
+    *,
+    severity: Severity = Severity.WARNING,
+    also: tuple[Evidence, ...] = (),
+) -> Answer:
+    said = Evidence.at(setting.set_at, f"{setting.name}={setting.value}", setting.set_in or "environment")
+    return bad(why, need, severity=severity, evidence=(said, *also))
 
 
-def _of_value(setting: Variable, facts: Facts) -> Answer:
-    known, said = _VALUES[setting.name], setting.value.strip().upper()
-    if said in known:
-        return ok(f"{setting.name}={setting.value} is a valid value for CUDA")
-    if setting.name == "CUDA_DEVICE_ORDER" and len(facts.gpus.get()) < 2:
-        return ok("one GPU has one order")
-    near = next((one for one in known if one.startswith(said[:3])), "")
-    return _bad(
-        setting,
-        f"CUDA ignores {setting.name}={setting.value}; valid values are {', '.join(known)}",
-        _need(setting, near),
+def _of_value(setting: Variable, rows: tuple[VariableRow, ...], facts: Facts) -> Answer:
+    """Compare it with what the program accepts that reads it, in the releases that are installed."""
+    if len(setting.value) > _LONGEST:
+        raise NotApplicable(f"{setting.name} has {len(setting.value)} characters")
+    readers = [(row, reader) for row in rows for reader in _readers(row, facts)]
+    if not readers:
+        raise NotApplicable(f"no installed release reads {setting.name}")
+    for row, reader in readers:
+        if re.fullmatch(row.values, setting.value.strip()):
+            continue
+        if row.gpus and len(facts.gpus.get()) < row.gpus:
+            return ok(f"{setting.name} does not matter with fewer than {row.gpus} GPUs")
+        value = setting.value if len(setting.value) <= _SHOWN_CHARACTERS else f"{setting.value[:_SHOWN_CHARACTERS]}..."
+        return _bad(
+            setting,
+            f"{setting.name}={value} is not valid{f' for {reader}' if reader else ''}: {row.then}; valid: {row.valid}",
+            _need(setting, _meant(setting.value, row.choices)),
+            severity=Severity(row.severity),
+            also=(Evidence(f"{row.id}: {row.source}", label="matrix"),),
+        )
+    return ok(f"{setting.name}={setting.value} is valid")
+
+
+def _readers(row: VariableRow, facts: Facts) -> Iterable[str]:
+    """Yield the installed releases that a row speaks of; "" for a program that is no Python package."""
+    if not row.reader:
+        yield ""
+        return
+    for environment in facts.environments.get():
+        for one in value_or(environment.distributions, ()):
+            is_reader = one.name == row.reader or traits_of(one.name).id == row.reader
+            if is_reader and not one.hidden_by and (not row.versions or keeps(row.versions, release_of(one.version))):
+                yield f"{one.name} {one.version}"
+
+
+def _meant(value: str, choices: tuple[str, ...]) -> str:
+    """The choice that a value stands for; "" where none is near."""
+    said = value.strip().strip("\"'").casefold()
+    group = next((one for one in _SWITCHES if said in one), ())
+    return next(
+        (one for one in choices if one.casefold() in group or one.casefold().startswith(said[:3] or "?")),
+        "",
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from compat.matrix import Matrix, accepts
 from compat.need import InstallToolkit
 from installers import cuda_order
-from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, fetched, home_of, is_of_root, newest
+from installers.cuda_order import CudaOrder, NoSuchToolkit, age, cuda_of, fetched, home_of, is_of_root, newest
 from installers.effect import ToolkitInstalled
 from installers.method import ARCHIVE, PREFIX, Method, Name
 from installers.methods.cudnn_archive import driver_first
@@ -22,6 +22,7 @@ from installers.step import Step
 from installers.steps.by_hand import ByHand
 from installers.steps.command import Command, Inverse
 from installers.steps.download import Download
+from installers.steps.note import Note
 
 if TYPE_CHECKING:
     from compat.artefact import CudaInstallerRow, InstallerOptionsRow
@@ -61,6 +62,7 @@ def installer_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     found = ToolkitInstalled(f"=={row.cuda}.*", home, searched=is_of_root(home, target))
     steps = (
         *driver_first(cuda_of(row.release), target),
+        *_for_windows_7(row),
         fetched(
             order,
             Download(url=row.url, to=name, sha256=digests, size_bytes=None, digest_from=row.digest_from, why=title),
@@ -70,6 +72,19 @@ def installer_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
         cuda_order.check(str(row.cuda), home, f"=={row.cuda}.*"),
     )
     return Plan(f"install CUDA {row.release} with NVIDIA's installer in {home}", steps, (found,))
+
+
+def _for_windows_7(row: CudaInstallerRow) -> tuple[Note, ...]:
+    """Each of CUDA 7.5 to 10.2 has two installers, and the names differ in the system alone.
+
+    Source: microsoft/CNTK, Tools/devInstall/Windows/helper/Operations.ps1 (DownloadForPlatform).
+    """
+    if row.kind != "exe" or "_win10" not in row.url or age(row.release) >= age("11.0"):
+        return ()
+    name = row.url.rpartition("/")[2].replace("_win10", "_windows")
+    return (
+        Note(f"on Windows 7, 8.1 and Server 2012 R2, use {name} of the same folder", "this file is for Windows 10"),
+    )
 
 
 def _name(row: CudaInstallerRow) -> str:

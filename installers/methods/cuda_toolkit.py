@@ -32,7 +32,8 @@ def plan(need: InstallToolkit, target: Target, matrix: Matrix) -> Plan:
         if need.versions.startswith("=="):
             what = f"Arch has packages only for the newest CUDA, not {wanted_version(need.versions)}"
             raise NoSuchToolkit(what, "packages")
-        name, steps = "", (install(target, "cuda", why=wanted),)
+        login = ByHand("log out and in again", "its /etc/profile.d/cuda.sh then puts /opt/cuda/bin on PATH")
+        name, steps = "", (install(target, "cuda", why=wanted), login)
     else:
         text = f"download and install the {wanted} from {matrix.page('cuda-archive').url}"
         steps = (ByHand(text, _ANY if target.os_family == "linux" and not target.distribution else ""),)

@@ -17,6 +17,7 @@ from installers.method import Method, Name
 from installers.methods import wheel
 from installers.plan import Plan, Target
 from installers.steps.check import Check
+from installers.steps.note import Note
 
 if TYPE_CHECKING:
     from compat.artefact import ComponentRow
@@ -33,6 +34,8 @@ _STEMS = {
     "libnvjitlink": "libnvJitLink",
 }
 _FIRST = "11.7.1"  # the package index: nvidia-cuda-runtime-cu11 and the others begin with 11.7.99 and its like
+_NVCC_SINCE = "13.0"
+_NO_NVCC = Note("these wheels have ptxas, and no nvcc", "to compile CUDA code, add --method packages, conda or archive")
 _COMPILER = "cuda_nvcc"  # its wheel is named as that of the runtime is
 
 
@@ -73,7 +76,8 @@ def wheel_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     found = wheel.together(wanted, target, matrix)
     finds = InstallPackage(names["cuda_cudart"], f"=={versions['cuda_cudart']}", wheel.interpreter(target))
     check = Check(f"expected: CUDA {release} in the environment", (), finds)
-    return Plan(f"install CUDA {release} as wheels", (*found.steps, check), found.effects)
+    lacks = (_NO_NVCC,) if age(release) < age(_NVCC_SINCE) else ()
+    return Plan(f"install CUDA {release} as wheels", (*found.steps, *lacks, check), found.effects)
 
 
 def _wheel(stem: str, release: str, matrix: Matrix) -> str:

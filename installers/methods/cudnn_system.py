@@ -17,7 +17,15 @@ from installers.method import Method, Name
 from installers.methods.cudnn_archive import ONE_A_MAJOR
 from installers.packages import RPM_BY_YUM, install, manager_of
 from installers.plan import Plan, Target
-from installers.repository import add_repository, is_older, own_package, repository_row, system, toolkits
+from installers.repository import (
+    add_repository,
+    has_repository,
+    is_older,
+    own_package,
+    repository_row,
+    system,
+    toolkits,
+)
 from installers.requirement import exact_version, spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
@@ -40,7 +48,7 @@ def plan(need: InstallCudnn, target: Target, matrix: Matrix) -> Plan:
         _require_release(need, target, matrix)
         steps: tuple[Step, ...] = (
             *add_repository(target, matrix),
-            *_of_old(need),
+            *_of_old(need, target, matrix),
             install(target, *_names(need, target, matrix), why=wanted),
         )
     else:
@@ -115,7 +123,7 @@ def _names(need: InstallCudnn, target: Target, matrix: Matrix) -> tuple[str, ...
     return tuple(f"{name}{release}" for name in names)
 
 
-def _of_old(need: InstallCudnn) -> tuple[ByHand, ...]:
+def _of_old(need: InstallCudnn, target: Target, matrix: Matrix) -> tuple[ByHand, ...]:
     """The packages of that time are in a repository of their own, to which the keyring package of today leads nobody.
 
     Source: NVIDIA's recipes of its cuda images up to 11.0, which add nvidia-ml.list.
@@ -124,6 +132,16 @@ def _of_old(need: InstallCudnn) -> tuple[ByHand, ...]:
     if not version or CudnnVersion.parse(version) >= ONE_A_MAJOR:
         return ()
     text = "add NVIDIA's machine-learning repository, which has these older cuDNN packages"
+    row = (
+        repository_row(target, matrix, "machine-learning")
+        if has_repository(target, matrix, "machine-learning")
+        else None
+    )
+    name = row.url.rpartition("/")[2] if row else ""
+    if name.endswith(".deb"):
+        text += f"\ncurl -fLO --proto =https {row.url}\nsudo dpkg -i {name}\nsudo apt-get update" if row else ""
+    elif row:
+        text += f"\nsudo {row.manager} install -y {row.url}"
     return (ByHand(text, "its signing key is old; if it is no longer trusted, use --method archive"),)
 
 

@@ -7,7 +7,7 @@ distribution, "Kernel Modules" and "Version locking" (`nvidia-open`, `cuda-drive
 RHEL 7 (`nvidia-driver-latest-dkms`, `nvidia-driver-branch-BRANCH`); the packages of ubuntu-drivers-common in Ubuntu
 16.04 to 26.04; RPM Fusion, "Howto/NVIDIA"; zypper's manual (`NAME<VERSION`); openSUSE's SDB:NVIDIA_drivers
 (`openSUSE-repos-Tumbleweed-NVIDIA`, G06 for branch 580, G07 for newer ones); Arch Wiki, "NVIDIA"; nvidia-installer's
-help (`nvidia-uninstall` is the same program).
+help (`nvidia-uninstall` is the same program); AWS ParallelCluster's cookbook (kernel-modules-extra of Amazon Linux).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from installers.method import Method
 from installers.methods import driver_elsewhere
 from installers.packages import install, kernel_headers, manager_of, refresh
 from installers.plan import Plan, Target
-from installers.repository import add_repository, has_repository, third_party
+from installers.repository import add_repository, has_repository, system, third_party
 from installers.requirement import spoken, wanted_version
 from installers.step import Step
 from installers.steps.by_hand import ByHand
@@ -28,7 +28,7 @@ from installers.steps.command import Command, Inverse
 from installers.steps.reboot import Reboot
 
 _WHY = "install the NVIDIA driver"
-_HOLDS = "pin the driver branch: newer ones may not support this GPU"
+_HOLDS = "pin the driver branch: updates stay in it"
 _DNF5 = 41  # Fedora release from which dnf is dnf 5
 _PINNED_FROM = 580  # branch from which NVIDIA's guide pins apt to a branch; older ones have it in the package's name
 _LIKE_DEBIAN = frozenset({"kali", "devuan", "raspbian"})  # they have Debian's packages, and no tool of Ubuntu's
@@ -193,8 +193,9 @@ def _debian(need: InstallDriver, target: Target, matrix: Matrix, headers: Comman
         debian_own = _OF_DEBIAN[own.branch]
         if not own.brings[target.distribution_version]:
             return (_elsewhere(debian_own, own, target, matrix),)
-        return (_COMPONENTS, *refresh(target), headers, install(target, debian_own, why=_WHY))
-    package, steps = _meta(need, branch), (*add_repository(target, matrix), headers)
+        parts = _components("contrib", "non-free")
+        return (parts, *refresh(target), headers, install(target, debian_own, why=_WHY))
+    package, steps = _meta(need, branch), (_components("contrib"), *add_repository(target, matrix), headers)
     if not need.versions:
         return (*steps, install(target, package, why=_WHY))
     if branch < _PINNED_FROM:
@@ -203,7 +204,29 @@ def _debian(need: InstallDriver, target: Target, matrix: Matrix, headers: Comman
     return (*steps, pin, install(target, package, why=_WHY))
 
 
-_COMPONENTS = ByHand("enable Debian's components contrib and non-free in its apt sources, if they are not enabled yet")
+def _components(*names: str) -> Command:
+    """Debian's components in a file of their own beside its sources of either form: an undo removes it.
+
+    Sources: NVIDIA Driver Installation Guide, "Debian", "Preparation" (contrib); sources.list(5); apt-get(8).
+    """
+    wanted = " ".join(names)
+    one_line = f"s/^(deb (\\[[^]]*\\] )?[a-z+]+:[^ ]+ [^ ]+) main( .*)?$/\\1 {wanted}/p"
+    make = (
+        f"cd /etc/apt/sources.list.d && {{ sed -nE '{one_line}' ../sources.list >{_OWN}.list; "
+        f"sed -E 's/^Components:.*/Components: {wanted}/' debian.sources >{_OWN}.sources; }} 2>/dev/null; "
+        f"find {_OWN}.list {_OWN}.sources -empty -delete; ls {_OWN}.*"
+    )
+    files = tuple(f"/etc/apt/sources.list.d/{_OWN}.{form}" for form in ("list", "sources"))
+    return Command(
+        ("sh", "-c", make),
+        f"enable Debian's {' and '.join(names)}",
+        needs_root=True,
+        inverse=Inverse((("rm", "-f", *files),)),
+        unless=("grep", "-rqsE", f"^(deb .*|Components:.*) {names[-1]}( |$)", *_SOURCES),
+    )
+
+
+_OWN, _SOURCES = "gpudoctor", ("/etc/apt/sources.list", "/etc/apt/sources.list.d")
 _OF_DEBIAN = {390: "nvidia-legacy-390xx-driver", 470: "nvidia-tesla-470-driver"}
 
 
@@ -211,7 +234,7 @@ def _unstable(need: InstallDriver, target: Target, matrix: Matrix, headers: Comm
     """Kali's own packages, and those of Debian's testing and unstable: none drives what needs the open module."""
     if need.flavour == OPEN:
         return (ByHand(f"install the driver with NVIDIA's .run installer from {matrix.page('driver').url}"),)
-    parts = (_COMPONENTS,) if target.distribution != "kali" else ()
+    parts = (_components("contrib", "non-free"),) if target.distribution != "kali" else ()
     driver = install(target, _OF_DEBIAN.get(branch, "nvidia-driver"), why=_WHY)
     return (*parts, *refresh(target), headers, driver)
 
@@ -225,6 +248,10 @@ def _dnf(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tu
     by_rpm_fusion = target.driver_by == "rpmfusion" or _is_legacy(branch, matrix) or not has_repository(target, matrix)
     if target.distribution == "fedora" and by_rpm_fusion:
         return _rpm_fusion(need, target, branch)
+    if target.distribution == "amzn":
+        headers = install(
+            target, *headers.argv[3:], "kernel-modules-extra", why="install kernel headers and DRM modules"
+        )
     steps = (*add_repository(target, matrix), *third_party(target, matrix), headers)
     major = target.distribution_version.partition(".")[0]
     if target.distribution == "amzn" or (target.distribution != "fedora" and major in {"8", "9"}):
@@ -262,12 +289,10 @@ def _yum(need: InstallDriver, target: Target, matrix: Matrix, branch: int) -> tu
     """RHEL 7 has a package a branch, and one that is always the newest."""
     headers = install(target, *kernel_headers(target, target.kernel), why="install kernel headers")
     package = f"nvidia-driver-branch-{branch}" if need.versions else "nvidia-driver-latest-dkms"
-    if need.flavour == OPEN:
-        return (
-            ByHand(
-                "install the driver with NVIDIA's .run installer and its open kernel module", "RHEL 7 has no package"
-            ),
-        )
+    if need.flavour == OPEN or not has_repository(target, matrix):
+        flavour = " and its open kernel module" if need.flavour == OPEN else ""
+        lacks = f"NVIDIA has no package of it for {system(target)}"
+        return (headers, ByHand(f"install the driver with NVIDIA's .run installer{flavour}", lacks))
     return (*add_repository(target, matrix), *third_party(target, matrix), headers, install(target, package, why=_WHY))
 
 

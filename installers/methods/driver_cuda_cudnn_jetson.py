@@ -1,6 +1,7 @@
 """Driver, CUDA and cuDNN of a Jetson, which all come with its JetPack.
 
-Source: NVIDIA JetPack documentation, "How to Install JetPack" (`nvidia-jetpack`); the driver is part of Jetson Linux.
+Sources: NVIDIA JetPack documentation, "How to Install JetPack" (`nvidia-jetpack`); the driver is part of Jetson Linux,
+whose guide has the upgrade by apt ("Over-the-Air Update").
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from installers.requirement import spoken
 from installers.step import Step
 from installers.steps.by_hand import ByHand
 
+_UPGRADE = (
+    "sudo sed -i -E 's/ r[0-9]+\\.[0-9]+ / rNN.N /' /etc/apt/sources.list.d/nvidia-l4t-apt-source.list\n"
+    "sudo apt-get update\nsudo apt-get dist-upgrade\nsudo reboot"
+)
 _NAMES = {"driver": "the NVIDIA driver", "cuda": "CUDA", "cudnn": "cuDNN"}
 
 
@@ -29,7 +34,10 @@ def serves(need: InstallDriver | InstallToolkit | InstallCudnn, target: Target) 
 def plan(need: InstallDriver | InstallToolkit | InstallCudnn, target: Target, matrix: Matrix) -> Plan:
     """One JetPack has one driver, one CUDA and one cuDNN: another version is another JetPack."""
     wanted = f"{_NAMES[as_json(need).product]}{spoken(need.versions)}"
-    other = ByHand(f"if the board's JetPack has no {wanted}, flash one that has it with NVIDIA SDK Manager")
+    other = ByHand(
+        f"if this JetPack lacks {wanted}, upgrade the board's system:\n{_UPGRADE}",
+        "NN.N is the newest release of the same major; another major is flashed with NVIDIA SDK Manager",
+    )
     if isinstance(need, InstallDriver) or manager_of(target) != "apt":
         return Plan(f"use the JetPack with {wanted}", (other,), ())
     steps: tuple[Step, ...] = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.matrix import Matrix, Uncovered
+from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import InstallToolkit
 from installers import cuda_order
 from installers.cuda_order import CudaOrder, NoSuchToolkit, cuda_of, fetched, newest
@@ -20,11 +20,19 @@ from installers.repository import local_row, require_toolkit
 from installers.step import Step
 from installers.steps.command import NOTHING_TO_TAKE_BACK, Command, Inverse
 from installers.steps.download import Download
+from installers.steps.write_file import WriteFile
 
 if TYPE_CHECKING:
     from compat.artefact import CudaInstallerRow
 
 _ARCHES = {"apt": {"x86_64": "amd64", "sbsa": "arm64"}, "rpm": {"x86_64": "x86_64", "sbsa": "aarch64"}}
+_WHY_PIN = "apt prefers NVIDIA's packages to Ubuntu's of the same name"
+_PIN_FILE = "/etc/apt/preferences.d/cuda-repository-pin-600"  # NVIDIA's cuda-ubuntu2004.pin, 190 bytes
+_PIN = (
+    *("Package: nsight-compute", "Pin: origin *ubuntu.com*", "Pin-Priority: -1", ""),
+    *("Package: nsight-systems", "Pin: origin *ubuntu.com*", "Pin-Priority: -1", ""),
+    *("Package: *", "Pin: release l=NVIDIA CUDA", "Pin-Priority: 600"),
+)
 _WHY = "the repository is then in /var, and no network is needed"
 
 
@@ -49,10 +57,12 @@ def local_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
     name = url.rpartition("/")[2]
     cuda = cuda_of(row.release)
     writer = _deb if manager_of(target) == "apt" else _rpm
+    pin = (WriteFile(_PIN_FILE, _PIN, _WHY_PIN, needs_root=True),) if target.distribution == "ubuntu" else ()
     found = ToolkitInstalled(f"=={cuda}.*", "", linked=True, searched=True)
     title = f"the repository of CUDA {row.release}"
     steps = (
         fetched(order, Download(url=url, to=name, sha256=(), size_bytes=None, digest_from="", why=title)),
+        *pin,
         *writer(name, target),
         install(target, f"cuda-toolkit-{cuda.replace('.', '-')}", why=f"CUDA toolkit {cuda}"),
         cuda_order.check(cuda, f"/usr/local/cuda-{cuda}", f"=={cuda}.*"),
@@ -63,6 +73,8 @@ def local_plan(order: CudaOrder, target: Target, matrix: Matrix) -> Plan:
 def _url(row: CudaInstallerRow, target: Target, matrix: Matrix) -> str:
     try:
         local = local_row(target, matrix)
+        if not accepts(local.cuda or "", cuda_of(row.release)):
+            raise NoSuchToolkit(f"the name of CUDA {row.release}'s local repository is unknown", "local")
         require_toolkit(cuda_of(row.release), target, matrix)
     except Uncovered as error:
         system = f"{target.distribution} {target.distribution_version}".strip() or target.os_family

@@ -68,6 +68,15 @@ def undone_by(plan: Plan, target: Target) -> Lines:
     return chained((*lines, *again), target) if lines else ()
 
 
+def undone_if_new(plan: Plan, target: Target) -> Lines:
+    """What also undoes the plan where it brought these: repositories, keys, environments, other packages."""
+    from installers.steps.command import Command  # late, as above
+
+    asked = [step for step in plan.steps if isinstance(step, Command)][:-1]
+    lines = dict.fromkeys(line for step in reversed(asked) for line in kind_of(step).restores(step, target))
+    return tuple(line for line in lines if line not in undone_by(plan, target))
+
+
 def for_administrators(plan: Plan, target: Target) -> bool:
     """Whether Windows lets nobody else carry out the plan."""
     return target.os_family == "windows" and not target.is_root and any(map(_needs_root, plan.steps))

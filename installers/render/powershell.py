@@ -7,6 +7,7 @@ import re
 from installers.render.comments import comment
 
 Lines = tuple[str, ...]
+_SIGNER = "NVIDIA Corporation"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/\\=+")
 
 
@@ -51,6 +52,13 @@ def staged_path(name: str) -> str:
 def verified(name: str, digests: Lines) -> Lines:
     """The line that throws unless a file is one of those that are meant."""
     found = f"(Get-FileHash -Algorithm SHA256 -LiteralPath {literal(name)}).Hash"
+    if not digests and name.endswith(".exe"):
+        wrong = literal(f"{name} is not signed by {_SIGNER}")
+        return (
+            f"$signature = Get-AuthenticodeSignature -LiteralPath {literal(name)}",
+            "$by = $signature.SignerCertificate.Subject",
+            f"if (($signature.Status -ne 'Valid') -or ($by -notmatch 'O=\"?{_SIGNER}')) {{ throw {wrong} }}",
+        )
     if not digests:
         return (*comment("the checksum of this file is unknown: compare it with a trusted one"), found)
     wanted = ", ".join(map(literal, digests))

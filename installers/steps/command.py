@@ -152,7 +152,8 @@ def _installer(step: Command, file: str) -> Lines:
 def _restores(step: Command, target: Target) -> Lines:
     if step.inverse is None or step.place or target.os_family == "windows":
         return ()
-    return tuple(f"{sudo(target, needs_root=step.needs_root)}{joined(argv)}" for argv in step.inverse.commands)
+    by = sudo(target, needs_root=step.needs_root)
+    return tuple(f"{by}{' '.join(map(package_word, argv))}" for argv in step.inverse.commands)
 
 
 KIND = StepType(

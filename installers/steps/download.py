@@ -36,7 +36,8 @@ class Download(NamedTuple):
 
 def _title(step: Download) -> str:
     size = f"{step.size_bytes / _MIB:,.0f} MiB, " if step.size_bytes else ""
-    trust = _TRUST.get(step.digest_from, "your checksum") if step.sha256 else "no known checksum"
+    unknown = "signed by NVIDIA" if step.to.endswith(".exe") else "no known checksum"
+    trust = _TRUST.get(step.digest_from, "your checksum") if step.sha256 else unknown
     return f"download {step.to} ({size}{trust})"
 
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _LARGEST_BYTES = 1 << 20  # NVIDIA's has some 4 KB
 _PATIENCE_S = 60
 FOLDER = "keyring"  # the variable of the shell that holds the directory, where a person types it
-_SHOW = ("gpg", "-q", "--with-colons", "--with-fingerprint")
+# What gpg makes for itself belongs in the staging directory: HOME may be unset, and ~/.gnupg is the user's own.
+_SHOW = ("gpg", "-q", "--no-options", "--no-permission-warning", "--with-colons", "--with-fingerprint", "--homedir")
 
 
 class FetchKeyring(NamedTuple):
@@ -52,14 +53,14 @@ def _apply(step: FetchKeyring, run: Run) -> None:
     download = Download(url=step.url, to=step.to, sha256=(), size_bytes=None, digest_from="", why=step.why)
     fetch_unknown(download, to, run.report, run.limits._replace(cap_bytes=_LARGEST_BYTES))
     tar = _output(("dpkg-deb", "--fsys-tarfile", to))
-    found = _fingerprints(_output(("tar", "-xO", step.keyring), tar))
+    found = _fingerprints(_output(("tar", "-xO", step.keyring), tar), run.staged(""))
     if not found or not set(found) <= set(step.fingerprints):
         raise WrongKey(f"{step.url} contains the signing key {', '.join(found) or '(none)'}, which is not NVIDIA's")
 
 
-def _fingerprints(keyring: bytes) -> tuple[str, ...]:
+def _fingerprints(keyring: bytes, folder: str) -> tuple[str, ...]:
     """Of the primary keys; those of subkeys follow their own "sub" lines."""
-    rows = [line.split(":") for line in _output(_SHOW, keyring).decode().splitlines()]
+    rows = [line.split(":") for line in _output((*_SHOW, folder), keyring).decode().splitlines()]
     primary = [number for number, row in enumerate(rows) if row[0] == "pub"]
     return tuple(next((row[9] for row in rows[number:] if row[0] == "fpr"), "") for number in primary)
 
@@ -85,8 +86,8 @@ def _check(step: FetchKeyring, package: str) -> str:
         '$1 == "pub" { keys++; open = 1 } $1 == "fpr" && open { open = 0; if ($10 !~ /^(KNOWN)$/) bad = 1 } '
         "END { exit !(keys && !bad && !open) }"
     ).replace("KNOWN", known)
-    inside = quote(step.keyring)
-    return f"dpkg-deb --fsys-tarfile {package} | tar -xO {inside} | {' '.join(_SHOW)} | awk -F: {quote(judge)}"
+    keyring = f"dpkg-deb --fsys-tarfile {package} | tar -xO {quote(step.keyring)}"
+    return f"{keyring} | {' '.join(_SHOW)} {script_word('')} | awk -F: {quote(judge)}"
 
 
 def _bash(step: FetchKeyring, _: Target) -> Lines:

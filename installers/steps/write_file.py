@@ -30,6 +30,9 @@ def _apply(step: WriteFile, run: Run) -> None:
 
 def _bash(step: WriteFile, target: Target) -> Lines:
     text = f"printf '%s\\n' {joined(step.lines)}"
+    folder = step.path.rpartition("/")[0]
+    if folder.startswith("~/"):
+        text = f"mkdir -p {quoted_path(folder)} && {text}"
     if sudo(target, needs_root=step.needs_root):
         return (f"{text} | sudo tee {quote(step.path)} >/dev/null",)
     return (f"{text} >{quoted_path(step.path)}",)
@@ -41,7 +44,12 @@ def _bash_script(step: WriteFile, _: Target) -> Lines:
 
 
 def _powershell(step: WriteFile, _: Target) -> Lines:
-    return (f"Set-Content -LiteralPath {quoted(step.path)} -Value {', '.join(map(quoted, step.lines))}",)
+    folder = step.path.rpartition("/")[0]
+    make = (f"New-Item -ItemType Directory -Force {quoted(folder)} | Out-Null",) if folder.startswith("~/") else ()
+    return (
+        *make,
+        f"Set-Content -LiteralPath {quoted(step.path)} -Value {', '.join(map(quoted, step.lines))}",
+    )
 
 
 def _powershell_script(step: WriteFile, _: Target) -> Lines:

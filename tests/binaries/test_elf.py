@@ -88,6 +88,7 @@ def _objects(elf: Any) -> Iterator[tuple[str, int]]:
                 yield symbol.name, int.from_bytes(elf.stream.read(symbol["st_size"]), order)
 
 
+@pytest.mark.no_cover  # other tests run the same lines
 def test_it_agrees_with_pyelftools_on_real_libraries() -> None:
     libraries = list(islice(_real_libraries(), 40))
     assert libraries
@@ -147,6 +148,7 @@ def test_what_is_asked_is_unknown_without_a_hash_table() -> None:
         list(Elf(io.BytesIO(elf_bytes(undefined=("elsewhere",), hash_kind="none"))).asked())
 
 
+@pytest.mark.no_cover  # other tests run the same lines
 def test_what_real_libraries_ask_and_define_is_what_pyelftools_says() -> None:
     paths = list(islice(_real_libraries(), 60))
     assert len(paths) > 20

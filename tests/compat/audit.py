@@ -680,15 +680,30 @@ def _manifest(row: ManifestRow, shelf: Shelf) -> list[str] | None:
 
 
 # library -> the wheel with the header that has its codes, that header, and whether a row is of that release
+def _is_of_today(versions: str) -> bool:
+    return not versions.startswith("<")
+
+
 _HEADERS: dict[str, tuple[str, str, Callable[[str], bool]]] = {
     "nvml": ("nvidia-ml-py", "pynvml.py", lambda _: True),
-    "cuda": ("nvidia-cuda-runtime", "include/driver_types.h", lambda versions: not versions.startswith("<")),
+    "cuda": ("nvidia-cuda-runtime", "include/driver_types.h", _is_of_today),
     "cudnn": ("nvidia-cudnn-cu13", "include/cudnn_graph.h", lambda versions: versions.startswith(">=9")),
+    "cuda-driver": ("nvidia-cuda-runtime", "include/cuda.h", _is_of_today),
+    "cublas": ("nvidia-cublas", "include/cublas_api.h", _is_of_today),
+    "cufft": ("nvidia-cufft", "include/cufft.h", _is_of_today),
+    "curand": ("nvidia-curand", "include/curand.h", _is_of_today),
+    "cusolver": ("nvidia-cusolver", "include/cusolver_common.h", _is_of_today),
+    "cusparse": ("nvidia-cusparse", "include/cusparse.h", _is_of_today),
+    "nccl": ("nvidia-nccl-cu13", "include/nccl.h", _is_of_today),
+    "nvjitlink": ("nvidia-nvjitlink", "include/nvJitLink.h", _is_of_today),
+    "nvrtc": ("nvidia-cuda-nvrtc", "include/nvrtc.h", _is_of_today),
 }
 
 
 def _status(row: StatusRow, shelf: Shelf) -> list[str] | None:
     """The header, in the newest wheel, that gives the name its number."""
+    if row.library not in _HEADERS:
+        return None  # of no wheel: optix
     package, header, is_of = _HEADERS[row.library]
     came = _came_with(row.name, shelf) if row.library == "cuda" else None
     if came and came > Version("10.1") and row.versions != f">={came}":  # which numbered them anew
@@ -697,10 +712,10 @@ def _status(row: StatusRow, shelf: Shelf) -> list[str] | None:
         told = re.search(rf"\b{row.name}\s*=\s*(0x[0-9a-f]+|\d+)", shelf.source(row.source))
         return None if not told else [] if int(told[1], 0) == row.code else [f"{row.name} is {told[1]} in its source"]
     text = shelf.text_in(package, header)
-    found = re.search(rf"\b{row.name}\s*=\s*(\d+)", text)
+    found = re.search(rf"\b{row.name}\s*=\s*(0x[0-9a-fA-F]+|\d+)", text)
     if not found:
         return [f"{package} has no {row.name} in {header}"] if text else None
-    wrong = [] if int(found[1]) == row.code else [f"{row.name} is {found[1]} in {header}"]
+    wrong = [] if int(found[1], 0) == row.code else [f"{row.name} is {found[1]} in {header}"]
     return wrong + (_since(row, shelf) if row.library == "cudnn" else [])
 
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from compat.base.errors import GpudoctorError
 from compat.load import is_framework, products
 from compat.matrix import Matrix
-from compat.spec import parse_spec
+from compat.spec import normal, parse_spec
 from compat.target import TargetMachine
 from compat.traits import module_of, traits_of
 from doctor.commands.matrix.solve import SolveRequest, place_of
@@ -53,6 +53,7 @@ _PLATFORM_TAGS = {
 _NEEDS_LIBRARIES = (
     "faiss-gpu",
     "faiss-gpu-cu12",
+    "tensorrt",
     "torch",
     "vllm",
     "xformers",
@@ -174,12 +175,12 @@ def imported(one: Proposal) -> str:
             done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
             if done.returncode != 0:
                 return " ".join(done.stderr.split())[-300:]
-        for name in one.names:
+        for module in (_module(name, venv) for name in one.names):
             done = subprocess.run(
-                [str(venv / "bin/python"), "-c", f"import {_module(name)}"], capture_output=True, text=True, timeout=600
+                [str(venv / "bin/python"), "-c", f"import {module}"], capture_output=True, text=True, timeout=600
             )
             if done.returncode != 0:
-                return f"import {_module(name)}: {' '.join(done.stderr.split())[-300:]}"
+                return f"import {module}: {' '.join(done.stderr.split())[-300:]}"
     return ""
 
 
@@ -187,11 +188,22 @@ def _libraries(one: Proposal) -> list[str]:
     """The distributions of CUDA's libraries that uv takes with a set."""
     command = [_uv(), "pip", "compile", "-", "-q", "--no-header", "--no-annotate", "--python-version", one.python]
     done = subprocess.run(command, input="\n".join(one.requirements), capture_output=True, text=True, timeout=600)
-    return re.findall(r"(?m)^(nvidia-[\w-]+|cuda-toolkit)==", done.stdout)
+    return [name for name in re.findall(r"(?m)^(nvidia-[\w-]+|cuda-toolkit)==", done.stdout) if name not in one.names]
 
 
-def _module(name: str) -> str:
-    return _MODULES.get(name) or _MODULES.get(traits_of(name).id) or module_of(name).replace("/", ".")
+def _module(name: str, venv: Path) -> str:
+    """What is imported of a distribution: by its files, where they have no package of its name."""
+    known = _MODULES.get(name) or _MODULES.get(traits_of(name).id) or module_of(name).replace("/", ".")
+    records = (one for one in venv.glob("lib/*/site-packages/*.dist-info/RECORD") if _distribution(one) == name)
+    files = [line.partition(",")[0] for one in records for line in one.read_text().splitlines()]
+    if not files or any(one.startswith(f"{known.replace('.', '/')}/") or one == f"{known}.py" for one in files):
+        return known
+    packages = sorted(one.removesuffix("/__init__.py") for one in files if re.fullmatch(r"[^/]+/__init__\.py", one))
+    return next((one for one in packages if not one.startswith("test")), known)
+
+
+def _distribution(record: Path) -> str:
+    return normal(record.parent.name.partition("-")[0])
 
 
 def _python(version: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from compat.abi import distribution_limits
 from compat.load import products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.row import FrameworkRow
 from compat.version import CudnnVersion
+from tests.each import each
 
 MATRIX = Matrix()
 WHEELS: dict[str, tuple[CudnnVersion, ...]] = {row.id: row.releases for row in MATRIX.rows("cudnn", "wheels")}
@@ -30,7 +29,7 @@ def newest(row: FrameworkRow, name: str, limit: str = "") -> CudnnVersion:
     return max(one for one in WHEELS[name] if accepts(specifier, str(one)))
 
 
-@pytest.mark.parametrize(("row", "name"), BUILDS, ids=lambda one: getattr(one, "id", one))
+@each(("row", "name"), BUILDS)
 def test_pip_brings_a_cudnn_that_the_build_loads(row: FrameworkRow, name: str) -> None:
     limit = distribution_limits(row, row.versions, MATRIX).get(name, "")
     assert accepts(row.cudnn_accepts or "", str(newest(row, name, limit).release))

@@ -22,11 +22,13 @@ from compat.matrix import Matrix, accepts
 from compat.row import FRAMEWORK_TABLES, CompilerRow, CudnnBuildRow, CudnnRow, FrameworkRow, ToolkitRow
 from compat.traits import takes_the_runtime_that_it_finds, traits_of
 from compat.version import CudaVersion, CudnnVersion
+from tests.each import each
 
 pytestmark = pytest.mark.no_cover  # it is about rows: what reads them is covered elsewhere
 MATRIX = Matrix()
 FRAMEWORKS = [name for name in products() if is_framework(name)]
 ALL_TABLES = [(product, table) for product in products() for table in tables_of(product)]
+_VALIDATOR = jsonschema.Draft202012Validator(schema.schema())
 VERSION_TYPES = ("CudaVersion", "CudnnVersion", "DriverRelease", "ComputeCapability", "CodeTarget")
 
 
@@ -61,10 +63,9 @@ def test_committed_schema_is_the_generated_one() -> None:
     assert Path(schema.PATH).read_text(encoding="utf-8") == schema.text()
 
 
-@pytest.mark.parametrize("product", products())
+@each("product", products())
 def test_schema(product: str) -> None:
-    validator = jsonschema.Draft202012Validator(schema.schema())
-    assert [error.message for error in validator.iter_errors(_raw(product))] == []
+    assert [error.message for error in _VALIDATOR.iter_errors(_raw(product))] == []
 
 
 @pytest.mark.parametrize("change", [{"cuda_max": "13"}, {"source": ""}, {"confidence": "sure"}, {"odd": 1}])
@@ -74,7 +75,7 @@ def test_schema_refuses(change: dict[str, Any]) -> None:
     assert not jsonschema.Draft202012Validator(schema.schema()).is_valid(content)
 
 
-@pytest.mark.parametrize(("product", "table"), ALL_TABLES)
+@each(("product", "table"), ALL_TABLES)
 def test_rows_load_and_say_where_they_are_from(product: str, table: str) -> None:
     rows, as_of = MATRIX.rows(product, table), _raw(product)["as_of"]
     assert rows
@@ -96,7 +97,7 @@ def test_one_release_is_named_alone() -> None:
     assert [row.id for row in rows if re.match("==.*,", getattr(row, "versions", ""))] == []
 
 
-@pytest.mark.parametrize("product", products())
+@each("product", products())
 def test_texts(product: str) -> None:
     text = Path(DATA, f"{product}.json").read_text(encoding="utf-8")
     text = text.replace("pypi.jetson-ai-lab.io", "") if product == "index" else text  # NVIDIA's own, for Jetson
@@ -106,7 +107,7 @@ def test_texts(product: str) -> None:
     assert "\t" not in text
 
 
-@pytest.mark.parametrize("product", products())
+@each("product", products())
 def test_versions_are_written_as_they_print(product: str) -> None:
     odd = [
         (row, value)
@@ -165,7 +166,7 @@ def test_targets_and_generations_agree() -> None:
         assert row.open_module in {"no", "yes", "only"}, row.id
 
 
-@pytest.mark.parametrize("product", FRAMEWORKS)
+@each("product", FRAMEWORKS)
 def test_code_is_of_a_card_that_a_compiler_of_its_cuda_knows(product: str) -> None:
     """A build with code for a newer or older card was compiled by another CUDA than its row says."""
     known = {row.cuda: {one.capability for one in row.sm} for row in MATRIX.rows("cuda", "targets")}
@@ -177,7 +178,7 @@ def test_code_is_of_a_card_that_a_compiler_of_its_cuda_knows(product: str) -> No
             assert not strange, (row.id, row.cuda, strange)
 
 
-@pytest.mark.parametrize("product", FRAMEWORKS)
+@each("product", FRAMEWORKS)
 def test_libraries_are_of_one_cuda(product: str) -> None:
     """What two extras ask for, each for its CUDA, overwrites each other."""
     for row in MATRIX.rows(product, "builds"):
@@ -195,12 +196,12 @@ def test_pythons_are_those_of_the_torch_that_is_pinned(product: str) -> None:
             assert set(row.python) <= {one for pythons in own for one in pythons or row.python}, row.id
 
 
-@pytest.mark.parametrize("product", FRAMEWORKS)
+@each("product", FRAMEWORKS)
 def test_glibc_is_linux(product: str) -> None:
     assert not [row.id for row in MATRIX.rows(product, "builds") if row.glibc != "" and "linux" not in row.os]
 
 
-@pytest.mark.parametrize("product", FRAMEWORKS)
+@each("product", FRAMEWORKS)
 def test_cuda_for_arm_servers_begins_with_11(product: str) -> None:
     """An older one for ARM is Jetson's, as CuPy's wheels for CUDA 10.2 are."""
     first = min(row.cuda for row in MATRIX.rows("cuda-installer", "installers") if row.arch == "sbsa")
@@ -263,7 +264,7 @@ def test_gpu_names_are_unambiguous() -> None:
     assert len(owner) > 800
 
 
-@pytest.mark.parametrize("release", [row.release for row in _toolkits() if row.cuda >= (7, 5)])
+@each("release", [row.release for row in _toolkits() if row.cuda >= (7, 5)])
 def test_compilers_cover_every_toolkit_once(release: str) -> None:
     rows: tuple[CompilerRow, ...] = MATRIX.rows("compiler", "hosts")
     key = [int(part) for part in release.split(".")]
@@ -321,7 +322,7 @@ def _frameworks() -> Iterator[FrameworkRow]:
         yield from MATRIX.rows(package, "builds")
 
 
-@pytest.mark.parametrize("package", FRAMEWORKS)
+@each("package", FRAMEWORKS)
 def test_framework_rows(package: str) -> None:
     cudas = {row.cuda for row in _toolkits()}
     for row in MATRIX.rows(package, "builds"):
@@ -340,7 +341,7 @@ def test_framework_rows(package: str) -> None:
             assert re.fullmatch(r"[23]\.\d+t?", python), row.id
 
 
-@pytest.mark.parametrize("package", FRAMEWORKS)
+@each("package", FRAMEWORKS)
 def test_framework_cudnn_exists(package: str) -> None:
     for row in MATRIX.rows(package, "builds"):
         if row.cudnn is not None:
@@ -351,7 +352,7 @@ def test_framework_cudnn_exists(package: str) -> None:
             assert any(accepts(row.cudnn_accepts, release.version) for release in _releases()), row.id
 
 
-@pytest.mark.parametrize("package", FRAMEWORKS)
+@each("package", FRAMEWORKS)
 def test_framework_pins(package: str) -> None:
     wheels = {str(full) for release in _releases() for full in release.full_versions}
     for row in MATRIX.rows(package, "builds"):
@@ -364,7 +365,7 @@ def test_framework_pins(package: str) -> None:
                     assert row.cudnn.agrees_with(CudnnVersion.parse(specifier[2:])), row.id
 
 
-@pytest.mark.parametrize("package", FRAMEWORKS)
+@each("package", FRAMEWORKS)
 def test_no_two_rows_are_of_one_build(package: str) -> None:
     rows: tuple[FrameworkRow, ...] = MATRIX.rows(package, "builds")
     releases = {row.versions.removeprefix("==").removesuffix(".*") for row in rows if row.versions.startswith("==")}

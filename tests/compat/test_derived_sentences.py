@@ -14,7 +14,9 @@ from compat.solve.candidates import newer_elsewhere, solvable
 from compat.spec import Spec
 from compat.target import TargetMachine
 from compat.version import ComputeCapability
+from tests.each import each
 
+pytestmark = pytest.mark.no_cover  # it is about rows: what reads them is covered elsewhere
 MATRIX = Matrix()
 PRODUCTS = [name for name in products() if is_framework(name) and MATRIX.has(name)]
 PLATFORMS = [("linux", "x86_64"), ("linux", "sbsa"), ("linux", "jetson"), ("windows", "x86_64"), ("macos", "sbsa")]
@@ -40,7 +42,7 @@ def test_what_no_row_has_a_gpu_build_of_has_none(product: str) -> None:
             assert not met, (os_family, arch, asked, release)
 
 
-@pytest.mark.parametrize("product", PRODUCTS)
+@each("product", PRODUCTS)
 def test_only_a_row_of_low_confidence_may_not_exist(product: str) -> None:
     for row in builds(product):
         where = TargetMachine(os_family=row.os[0], arch=row.arch[0])
@@ -48,7 +50,7 @@ def test_only_a_row_of_low_confidence_may_not_exist(product: str) -> None:
         assert bool(doubts) == (row.confidence == "low"), row.id
 
 
-@pytest.mark.parametrize("product", PRODUCTS)
+@each("product", PRODUCTS)
 def test_a_column_that_was_inferred_makes_no_promise(product: str) -> None:
     for row in builds(product):
         assert set(row.unsure) <= set(row._fields), row.id

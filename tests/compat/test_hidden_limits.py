@@ -22,6 +22,8 @@ MATRIX = Matrix()
         ("tensorflow==2.8.0", "RTX 2070", ("protobuf<4", "numpy<2"), "3.9"),
         ("tensorflow==2.8.4", "RTX 2070", ("numpy<2",), "3.9"),  # asks for protobuf<3.20 itself
         ("paddlepaddle-gpu==2.6.2", "A100", ("setuptools",), "3.12"),
+        ("gpflow tensorflow==2.17.0", "V100", ("tensorflow-probability<0.25",), "3.12"),  # which pip would take newer
+        ("super-gradients", "A100", ("setuptools<82",), "3.10"),  # pkg_resources
         ("mxnet", "V100", ("numpy<1.24",), "3.11"),  # of which numpy 1.23 has the last wheels
         ("mxnet-cu90==1.4.0.post0", "V100", (), "3.6"),  # asks for numpy<1.15 itself
     ],

@@ -12,6 +12,7 @@ import pytest
 from compat import overlay
 from compat.matrix import Matrix, Uncovered
 from doctor.commands.refresh.table import text_of, with_rows
+from tests.each import each
 
 
 def shipped_item(row_id: str = "torch-2.9.1-cu128", product: str = "torch", table: str = "builds") -> dict[str, Any]:
@@ -149,9 +150,7 @@ def test_an_overlay_costs_check_nothing_it_does_not_open(tmp_path: Path) -> None
     assert list(matrix.files_read) == ["cuda"]
 
 
-@pytest.mark.parametrize(
-    "path", sorted((Path(overlay.__file__).parent / "data").glob("*.json")), ids=lambda path: path.stem
-)
+@each("path", sorted((Path(overlay.__file__).parent / "data").glob("*.json")))
 def test_tables_are_written_as_the_shipped_ones_are(path: Path) -> None:
     if path.stem != "schema":
         text = path.read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from compat.load import is_framework, products, tables_of
 from compat.matrix import Matrix, accepts
 from compat.row import FrameworkRow
 from compat.version import CudnnVersion
+from tests.each import each
 
 pytestmark = pytest.mark.no_cover  # it is about rows: what reads them is covered elsewhere
 MATRIX = Matrix()
@@ -32,7 +33,7 @@ def _of_another_platform(tag: str, row: FrameworkRow) -> bool:
     return bool(systems - set(row.os)) or bool(machines and machines.isdisjoint(row.arch))
 
 
-@pytest.mark.parametrize("package", [name for name in products() if is_framework(name)])
+@each("package", [name for name in products() if is_framework(name)])
 def test_a_wheel_that_is_named_is_of_the_row(package: str) -> None:
     """Or the note says which release it is of, and that a value was taken over from there."""
     rows = [row for row in MATRIX.rows(package, "builds") if not row.build.startswith("jp")]  # Jetson's own numbers
@@ -45,7 +46,7 @@ def test_a_wheel_that_is_named_is_of_the_row(package: str) -> None:
     assert foreign == []
 
 
-@pytest.mark.parametrize("product", products())
+@each("product", products())
 def test_nothing_is_named_twice(product: str) -> None:
     rows = [row for table in tables_of(product) for row in MATRIX.rows(product, table)]
     parts = {row.id: row.source.split("; ") for row in rows}
@@ -130,7 +131,7 @@ def _tags_of(row: FrameworkRow) -> list[str]:
     return found if project else []
 
 
-@pytest.mark.parametrize("package", [name for name in products() if is_framework(name)])
+@each("package", [name for name in products() if is_framework(name)])
 def test_a_document_is_that_of_the_release(package: str) -> None:
     """At the tag of a release that the row speaks of; or the note says of which it is."""
     foreign = [

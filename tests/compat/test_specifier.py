@@ -10,6 +10,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from compat.specifier import accepts, clauses
+from tests.each import each
 
 SPECIFIERS = (
     "",
@@ -60,7 +61,7 @@ VERSIONS = (
 )
 
 
-@pytest.mark.parametrize(("specifier", "version"), list(itertools.product(SPECIFIERS, VERSIONS)))
+@each(("specifier", "version"), list(itertools.product(SPECIFIERS, VERSIONS)))
 def test_as_packaging(specifier: str, version: str) -> None:
     assert accepts(specifier, version) is SpecifierSet(specifier).contains(version, prereleases=True)
 

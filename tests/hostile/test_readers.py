@@ -66,6 +66,7 @@ def test_mutants_are_read_or_refused(every: Readers) -> None:
     assert list(failed_of(every.all, 1, _MANY)) == []
 
 
+@pytest.mark.no_cover  # other tests run the same lines
 @posix
 def test_mutants_of_texts() -> None:
     assert list(failed_of(of_texts(), 1, 1500)) == []

@@ -32,7 +32,7 @@ from installers.steps.refresh_loader import RefreshLoader
 from installers.steps.use_file import UseFile
 from installers.steps.write_file import WriteFile
 from installers.transaction import InTheWay, Item, Transaction
-from installers.undo import ChangedSince, NoSuchRun, recover, rollback
+from installers.undo import ChangedSince, NoSuchRun, Part, recover, rollback
 from tests.installers import trees
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,6 +144,61 @@ def test_what_the_user_changed_since_is_not_taken_back(cuda: Path, packed: Path,
     with pytest.raises(ChangedSince, match=r"include/cudnn\.h"):
         rollback(state)
     assert trees.digest_of(cuda) == now
+
+
+def texts_below(root: Path) -> dict[str, bytes]:
+    return {str(one.relative_to(root)): one.read_bytes() for one in root.rglob("*") if one.is_file()}
+
+
+def test_the_others_are_taken_back_where_a_change_is_to_stay(cuda: Path, packed: Path, state: State) -> None:
+    before = texts_below(cuda)
+    apply(trees.plan(cuda, packed), state)
+    header = cuda / "include/cudnn.h"
+    header.write_text("mine")
+    undone = rollback(state, part=Part(keep_changed=True))
+    assert undone.left == (str(header),)
+    assert texts_below(cuda) == {**before, "include/cudnn.h": b"mine"}
+    [(path, original)] = undone.kept
+    os.replace(original, path)
+    assert texts_below(cuda) == before
+
+
+def test_a_part_is_taken_back_and_the_rest_later(cuda: Path, packed: Path, state: State) -> None:
+    before = texts_below(cuda)
+    run = apply(trees.plan(cuda, packed), state)
+    other = next(one for one in (cuda / "targets/x86_64-linux/lib").rglob("libcudnn*") if not one.is_symlink())
+    other.write_text("mine")  # what is not asked for is not looked at
+    with pytest.raises(NoSuchRun, match="changed no file at"):
+        rollback(state, part=Part(only=(str(cuda / "nothing"),)))
+    undone = rollback(state, part=Part(only=(str(cuda / "include"),)))
+    assert undone.restored
+    assert undone.left == ()
+    now = texts_below(cuda)
+    assert {name for name in {*now, *before} if now.get(name) != before.get(name)}.isdisjoint(
+        name for name in {*now, *before} if name.startswith("include/")
+    )
+    assert {one.id: one.state for one in history(state)}[run.id] == "done"
+    with pytest.raises(ChangedSince):
+        rollback(state)
+    assert len(rollback(state, part=Part(keep_changed=True)).left) == 1
+    now = texts_below(cuda)
+    assert {name for name in {*now, *before} if now.get(name) != before.get(name)} <= {
+        name for name, text in now.items() if text == b"mine"
+    }
+
+
+def test_a_run_has_a_log(cuda: Path, packed: Path, state: State) -> None:
+    plan = trees.plan(cuda, packed)
+    run = apply(plan, state)
+    lines = Path(run.log).read_text().splitlines()
+    assert lines[0].endswith(plan.summary)
+    assert lines[-1].endswith("done")
+    rollback(state)
+    assert Path(run.log).read_text().splitlines()[-1].endswith("undone")
+    with pytest.raises(CommandFailed) as failed:
+        apply(Plan("x", (Command(("false",), "y"),)), state)
+    log = Path(failed.value.hint.rpartition("Log: ")[2])
+    assert [line.partition("  ")[2] for line in log.read_text().splitlines()][:3] == ["x", "y", "run: false"]
 
 
 @pytest.mark.parametrize(

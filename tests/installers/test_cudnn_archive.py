@@ -151,7 +151,7 @@ def test_names_come_from_rows(version: str, cuda: str, target: Target, name: str
     assert fetched.to == name.partition("/")[2]
 
 
-@pytest.mark.parametrize(("version", "cuda", "target"), [("5.1", "7.5", WINDOWS), ("7.4.2", "10.0", WINDOWS)])
+@pytest.mark.parametrize(("version", "cuda", "target"), [("5.0", "7.5", WINDOWS), ("7.4.2", "10.0", WINDOWS)])
 def test_a_name_that_no_row_has_is_not_guessed(version: str, cuda: str, target: Target) -> None:
     found = plan(version, cuda, target)
     choose = found.steps[-1]

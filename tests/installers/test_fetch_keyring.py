@@ -69,7 +69,9 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
 def test_only_the_makers_key_is_taken(
     held: str, is_good: bool, keys: tuple[Path, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By gpg in the staging directory: a home that cannot be made does not matter."""
     home, maker, stranger = keys
+    monkeypatch.setenv("HOME", str(tmp_path / "no" / "home"))
     names = {"maker": [maker], "stranger": [stranger], "both": [maker, stranger], "none": []}[held]
     package(tmp_path, gpg(home, "--export", *names) if names else b"")
     with served(tmp_path) as url:

@@ -377,7 +377,7 @@ def test_commands(machine: str, need: Need, expected: str) -> None:
         ("nixos", KeepModuleAway(), 'boot.blacklistedKernelModules = [ "nouveau" ];'),
         ("ubuntu", InstallModulePackage("6.8", "runfile"), "--kernel-module-only --kernel-name=6.8"),
         ("podman", OpenDeviceNodes(("/dev/nvidia0",), selinux=True), "--security-opt=label=disable"),
-        ("jetson", InstallDriver(">=580"), "flash one that has it"),
+        ("jetson", InstallDriver(">=580"), "upgrade the board's system"),
         ("docker", KeepModuleAway(), "on the container's host"),
         ("ubuntu", InstallCudnn("==9.10.2", "/opt/cudnn/lib", "12"), "copy all of its libraries"),
         ("nixos", InstallDriver(">=580", "open"), "hardware.nvidia.open = true;"),

@@ -99,6 +99,7 @@ KNOWN = {
     "copy-item": "force literalpath destination",
     "expand-archive": "force literalpath destinationpath",
     "foreach-object": "",
+    "get-authenticodesignature": "literalpath",
     "get-childitem": "literalpath filter file directory",
     "get-command": "erroraction",
     "get-date": "format",

@@ -47,11 +47,15 @@ class Cured(NamedTuple):
     why: str = ""
 
 
-def outcome_of(examined: Examined, root: Path) -> list[Cured]:
-    """For each root finding of a case: its first remedy on a tree of its own, and the second check."""
+def outcome_of(examined: Examined, laid: Path, root: Path) -> list[Cured]:
+    """For each root finding of a case: its first remedy on a tree of its own, and the second check.
+
+    The last one is carried out on the tree that was examined, which changes by it.
+    """
     case, report = examined.case, examined.report
     found = [one for one in report.findings if not one.explained_by and one.severity is not Severity.INFO]
-    return [_one(case, one, report, root / str(number)) for number, one in enumerate(found)]
+    trees = [root / str(number) for number in range(1, len(found))] + [laid]
+    return [_one(case, one, report, tree) for one, tree in zip(found, trees, strict=False)]
 
 
 def _one(case: Case, finding: Finding, report: Report, root: Path) -> Cured:
@@ -60,7 +64,8 @@ def _one(case: Case, finding: Finding, report: Report, root: Path) -> Cured:
         return Cured(case.name, finding.code, "NOT CURED", "it has no remedy")
     if not remedy.proven:
         return Cured(case.name, finding.code, "advice", remedy.summary)
-    case.build(root)
+    if not root.exists():
+        case.build(root)
     try:
         after = carry_out(remedy, case, root, report)
     except NotCarriedOut as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -149,17 +150,18 @@ class _Variables(dict[str, str]):
     """
 
     def __init__(self, case: Case, root: Path) -> None:
-        self._said = case.variables()
+        self._said = {**case.variables(), "GPUDOCTOR_CACHE": ""}  # its home is the tree's, not one of this machine
         folders = [*self._said.get("LD_LIBRARY_PATH", "").split(":"), *_DRIVER_FOLDERS]
         host = RootHost(str(root))
         paths = [f"{folder}/{_NVML}" for folder in folders if folder]
         found = [root / host.real_path(path).lstrip("/") for path in paths if host.is_file(path)]
         cuda = root / LIB.lstrip("/") / _CUDA
         aside = root / ".nvml"
-        aside.mkdir(exist_ok=True)
-        if found and not (aside / _NVML).is_symlink():
+        shutil.rmtree(aside, ignore_errors=True)  # a remedy may have put another driver there since
+        aside.mkdir()
+        if found:
             (aside / _NVML).symlink_to(found[0])
-        if cuda.is_file() and b"cuInit" in cuda.read_bytes() and not (aside / _CUDA).is_symlink():
+        if cuda.is_file() and b"cuInit" in cuda.read_bytes():
             (aside / _CUDA).symlink_to(cuda.resolve())
         super().__init__({**self._said, "LD_LIBRARY_PATH": str(aside)})
 

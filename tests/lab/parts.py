@@ -5,6 +5,7 @@ A part is a function of the tree's directory. Paths are those that the machine i
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import struct
@@ -57,23 +58,37 @@ def files(tree: Mapping[str, str | bytes]) -> Part:
 
     def lay(root: Path) -> None:
         for name, content in tree.items():
-            _write(root / name.lstrip("/"), content, is_directory=name.endswith("/"))
+            path = f"{root}/{name.lstrip('/')}"
+            os.makedirs(path, exist_ok=True) if name.endswith("/") else _write(path, content)
 
     return lay
 
 
-def _write(path: Path, content: str | bytes, *, is_directory: bool) -> None:
-    if is_directory:
-        path.mkdir(parents=True, exist_ok=True)
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
+def _write(path: str, content: str | bytes) -> None:
+    make = _made_by(content)
+    try:
+        make(path)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make(path)
+    except FileExistsError:
+        os.unlink(path)
+        make(path)
+
+
+def _made_by(content: str | bytes) -> Callable[[str], None]:
+    """Make what is not there yet: most files are the first of their name, and thousands of machines are laid."""
     if isinstance(content, str) and content.startswith("-> "):
-        path.symlink_to(content[3:])
-        return
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    if content[:2] in {"#!", b"#!"} or content == ELF_STUB:
-        path.chmod(0o755)
+        return lambda path: os.symlink(content[3:], path)
+    text = content if isinstance(content, bytes) else content.encode()
+    mode = 0o777 if text[:2] == b"#!" or text == ELF_STUB else 0o666  # less the umask
+
+    def make(path: str) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(descriptor, "wb", buffering=0) as stream:
+            stream.write(text)
+
+    return make
 
 
 def without(*paths: str) -> Part:

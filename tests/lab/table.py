@@ -150,8 +150,8 @@ def _remedies() -> Iterator[str]:
     for case in CASES:
         if case.codes:
             with tempfile.TemporaryDirectory() as folder:
-                examined = examine(case, case.build(Path(folder) / "first"))
-                found += outcome_of(examined, Path(folder))
+                laid = case.build(Path(folder) / "first")
+                found += outcome_of(examine(case, laid), laid, Path(folder))
     tally = Counter(one.outcome for one in found)
     yield _REMEDIES
     yield ", ".join(f"{number} {outcome}" for outcome, number in tally.most_common()) + f", of {len(found)}.\n"

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 
 from doctor.commands.gate.verdict import XID, Level
-from doctor.model.finding import Severity
+from doctor.model.finding import Report, Severity
 from doctor.prescribe.remedies import NONE_KNOWN
 from doctor.rules.shared.engine import codes
 from tests.lab.agreement import by_which, disagreements
 from tests.lab.carried_out import outcome_of
-from tests.lab.case import Case, Examined, complaint, examine
+from tests.lab.case import Case, Outcome, complaint, examine
 from tests.lab.cases import CASES
 from tests.lab.chroot import prepare, run_command, run_live, run_root
 from tests.lab.rows import ROWS
@@ -24,6 +24,7 @@ from tests.real.remedies import SCENARIOS
 # Codes that no tree shows, each with the reason.
 ELSEWHERE = {
     "check-error": "tests/rules/test_engine.py makes rules and probes fail",
+    "vgpu-cannot-compute": "tests/rules/test_vgpu_cannot_compute.py; the lab's stand-in for NVML has no licences",
     "driver-hang": "tests/probes/test_nvml.py lets NVML hang",
     "framework-not-read": "it is never a fault; tests/probes/test_hiding.py closes files",
     "framework-not-published": "it judges what --framework plans, not what a tree holds",
@@ -60,40 +61,42 @@ ELSEWHERE = {
     "policy-exception-expired": "the same",
     "conda-cudatoolkit-vs-pip": "tests/rules/test_cuda_libraries.py; an interpreter of conda's is no tree's",
 }
-# Of three machines one is traced for coverage: the others run the same lines again.
-_TRACED = [pytest.param(one, marks=[pytest.mark.no_cover] if at % 3 else []) for at, one in enumerate(CASES)]
 
 
-@pytest.fixture(scope="module", params=_TRACED, ids=lambda case: case.name)
-def examined(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Examined]:
-    """Each machine is laid and looked at once, for all that is asked about it."""
-    tree = tmp_path_factory.mktemp("machine")
-    yield examine(request.param, request.param.build(tree))
-    shutil.rmtree(tree)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_here(case: Case, tmp_path: Path, untraced: Callable[[], AbstractContextManager[None]]) -> None:
+    """It is named, its gate closes, `which` says the same, and the first remedy of each fault mends.
+
+    Coverage traces one machine of three, as far as its report: all else runs the same lines again.
+    """
+    laid = case.build(tmp_path / "machine")
+    with untraced() if CASES.index(case) % 3 else nullcontext():
+        examined = examine(case, laid)
+        outcome = examined.outcome
+    faults = [complaint(case, outcome), *_faults(case, outcome, examined.report)]
+    with untraced():
+        faults += [f"check and which differ: {one}" for one in disagreements(examined)]
+        found = outcome_of(examined, laid, tmp_path)
+    faults += [f"not mended: {one}" for one in found if one.outcome == "NOT CURED" or one.why.startswith(NONE_KNOWN)]
+    if found and not case.codes:
+        faults.append(f"a healthy machine has remedies: {found}")
+    assert [one for one in faults if one] == []
 
 
-def test_here(examined: Examined) -> None:
-    case, outcome, findings = examined.case, examined.outcome, examined.report.findings
-    assert complaint(case, outcome) == ""
-    assert not [one.code for one in findings if one.explained_by and one.remedies]
-    if case.where == "live" and not case.codes:
-        assert outcome.level is (Level.WARNED if XID in case.besides else Level.READY)
-    if any(one.severity is Severity.ERROR for one in findings):
-        assert outcome.level in {Level.NOT_READY, Level.UNKNOWN}
-
-
-@pytest.mark.no_cover  # the same lines again, each time
-def test_check_and_which_agree(examined: Examined) -> None:
-    assert not disagreements(examined)
-
-
-@pytest.mark.no_cover
-def test_the_first_remedy_mends(examined: Examined, tmp_path: Path) -> None:
-    """Carried out; a healthy machine has none."""
-    found = outcome_of(examined, tmp_path)
-    assert {(one.case, one.code): one.why for one in found if one.outcome == "NOT CURED"} == {}
-    assert [one for one in found if one.why.startswith(NONE_KNOWN)] == []
-    assert examined.case.codes or not found
+def _faults(case: Case, outcome: Outcome, report: Report) -> Iterator[str]:
+    if explained := [one.code for one in report.findings if one.explained_by and one.remedies]:
+        yield f"a remedy for what another finding explains: {explained}"
+    if (
+        case.where == "live"
+        and not case.codes
+        and outcome.level is not (Level.WARNED if XID in case.besides else Level.READY)
+    ):
+        yield f"the gate of a healthy machine: {outcome.level}"
+    if any(one.severity is Severity.ERROR for one in report.findings) and outcome.level not in (
+        Level.NOT_READY,
+        Level.UNKNOWN,
+    ):
+        yield f"the gate lets errors pass: {outcome.level}"
 
 
 @pytest.mark.system

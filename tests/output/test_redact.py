@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+import tempfile
 import time
 from pathlib import Path
 
@@ -26,6 +28,7 @@ from doctor.probes import ProbeRequest, configuration, look
 from doctor.probes.private import PrivateWords
 from doctor.probes.private import look as private_words
 from doctor.rules.shared.engine import codes, judge, load_rules
+from tests.each import each
 from tests.lab.case import LabHost
 from tests.lab.cases import CASES
 from tests.machine import gpu, machine, seen
@@ -346,7 +349,7 @@ def test_variables_that_decide_are_no_secrets() -> None:
     assert REDACTOR.value(told) == told
 
 
-@pytest.mark.parametrize("kind", leaks.KINDS)
+@each("kind", leaks.KINDS)
 def test_no_kind_of_private_text_is_left(kind: str) -> None:
     assert len(leaks.KINDS[kind]) == 3
     for text, private in leaks.KINDS[kind]:
@@ -419,19 +422,27 @@ def test_numbers_of_the_machine_are_read(tmp_path: Path) -> None:
     assert redact("of CZ-99821", host) == "of <serial>"
 
 
-@pytest.mark.parametrize("style", FORMATS)
-def test_no_format_of_a_report_leaks(style: str, tmp_path: Path) -> None:
+LEAKING = [case for cases in leaks.KINDS.values() for case in cases]
+
+
+@functools.cache
+def leaking() -> CheckDocument:
     """Each kind stands where a report quotes what it read: in a summary, in evidence, in a place."""
-    host = planted(tmp_path)
-    facts, matrix = look(host, ProbeRequest()), Matrix.of_user()
-    report = make_report(facts, judge(facts, matrix, load_rules(codes())), matrix, 0.0)
-    example = next(one for one in report.findings if not one.explained_by)
-    cases = [case for cases in leaks.KINDS.values() for case in cases]
-    findings = tuple(
-        example._replace(summary=text, evidence=(Evidence(text, "/x", 1), Evidence("said", label=text)))
-        for text, _ in cases
-    )
-    document = CheckDocument(redact(report._replace(findings=findings), host, facts))
+    with tempfile.TemporaryDirectory() as folder:
+        host = planted(Path(folder))
+        facts, matrix = look(host, ProbeRequest()), Matrix.of_user()
+        report = make_report(facts, judge(facts, matrix, load_rules(codes())), matrix, 0.0)
+        example = next(one for one in report.findings if not one.explained_by)
+        findings = tuple(
+            example._replace(summary=text, evidence=(Evidence(text, "/x", 1), Evidence("said", label=text)))
+            for text, _ in LEAKING
+        )
+        return CheckDocument(redact(report._replace(findings=findings), host, facts))
+
+
+@pytest.mark.parametrize("style", FORMATS)
+def test_no_format_of_a_report_leaks(style: str) -> None:
+    document = leaking()
     out = "".join(format_for(style, CheckDocument).render(document, TextStyle()).split())
-    assert len(out) > 20 * len(findings) or style == "prometheus"
-    assert not [private for _, private in cases if "".join(private.split()) in out]
+    assert len(out) > 20 * len(LEAKING) or style == "prometheus"
+    assert not [private for _, private in LEAKING if "".join(private.split()) in out]

@@ -54,6 +54,7 @@ def python(version: str) -> Any:
         (("jax==0.7.0",), {}, "jax-cuda12-plugin 0.7.0"),
         (("tensorflow==2.19.0",), {}, "tensorflow 2.19.0"),
         (("onnxruntime-gpu==1.20.2",), {}, "onnxruntime-gpu 1.20.2"),
+        (("liger-kernel==0.2.0",), {}, "liger-kernel 0.2.0"),  # a wheel that names no Python
     ],
 )
 def test_the_build_that_fits_is_judged_and_found_fine(

@@ -107,7 +107,7 @@ def test_what_is_no_fault(tmp_path: Path) -> None:
     found = start(tmp_path / "library", {**VENV, "usr/bin/python3.12": linked, own: elf_bytes()})
     assert found.fault is None
     assert start(tmp_path / "script", {**VENV, "usr/bin/python3.12": "#!/bin/sh\n"}) == InterpreterStart(
-        "/usr/bin/python3.12"
+        "/usr/bin/python3.12", header="/usr/include/python3.12/Python.h"
     )
     both = {**VENV, "v/bin/python3": "-> /usr/bin/python3.13", "usr/bin/python3.13": elf_bytes()}
     assert start(tmp_path / "both", {**both, "v/lib/python3.13/site-packages/": ""}).fault is None

@@ -55,6 +55,54 @@ def test_runtimes(tmp_path: Path, tree: Tree, runtimes: tuple[Runtime, ...]) -> 
     assert look(tmp_path, tree).get().runtimes == runtimes
 
 
+CRI = '[plugins."io.containerd.grpc.v1.cri".containerd'
+CONTAINERD = f"""version = 2
+# {CRI}.runtimes.nvidia-old.options]
+{CRI}]
+  default_runtime_name = "nvidia"
+  {CRI}.runtimes.nvidia]
+    runtime_type = "io.containerd.runc.v2"
+    {CRI}.runtimes.nvidia.options]
+      BinaryName = "/usr/bin/nvidia-container-runtime"
+"""
+CRIO = """[crio.runtime]
+default_runtime = "nvidia"
+[crio.runtime.runtimes.nvidia]
+runtime_path = "/usr/bin/nvidia-container-runtime"
+"""
+
+
+@pytest.mark.parametrize(
+    ("tree", "found"),
+    [
+        ({"etc/containerd/config.toml": CONTAINERD, **PROGRAM}, [("nvidia", True, True)]),
+        ({"etc/containerd/config.toml": CONTAINERD}, [("nvidia", False, True)]),
+        ({"etc/containerd/config.toml": f'{CRI}]\ndefault_runtime_name = "nvidia"\n'}, [("nvidia", False, True)]),
+        ({"etc/containerd/conf.d/99-nvidia.toml": CONTAINERD}, [("nvidia", False, True)]),
+        ({"etc/containerd/config.toml": 'disabled_plugins = ["cri"]\n'}, []),  # Docker's own
+        ({"etc/crio/crio.conf.d/99-nvidia.toml": CRIO}, [("nvidia", False, True)]),
+        ({"etc/crio/crio.conf.d/99-nvidia.toml": CRIO, **PROGRAM}, [("nvidia", True, True)]),
+        ({"etc/containerd/config.toml": "[[[ = \n"}, []),
+    ],
+)
+def test_runtimes_of_containerd_and_crio(tmp_path: Path, tree: Tree, found: Any) -> None:
+    setup = look(tmp_path, tree).get()
+    assert [(one.name, one.is_there, one.is_default) for one in setup.runtimes] == found
+    assert setup.no_cri == ""
+    facts = machine(independent={"container_setup": seen(setup)})
+    wanted = Status.NOT_APPLICABLE if not found else Status.OK if found[0][1] else Status.BAD
+    assert answer(CODE, facts).kind is wanted
+
+
+def test_containerd_without_its_part_for_kubernetes(tmp_path: Path) -> None:
+    text = f'disabled_plugins = ["cri"]\n{CONTAINERD}'
+    setup = look(tmp_path, {"etc/containerd/config.toml": text, **PROGRAM}).get()
+    assert setup.no_cri == "/etc/containerd/config.toml"
+    found = answer(CODE, machine(independent={"container_setup": seen(setup)}))
+    assert "disables containerd's plugin cri" in found.why
+    assert "systemctl restart containerd" in as_json(found.needs[0]).spec
+
+
 @pytest.mark.parametrize("text", ["{", "[]", "3"])
 def test_a_damaged_file(tmp_path: Path, text: str) -> None:
     assert look(tmp_path, {DAEMON: text}).get().damaged
@@ -97,7 +145,7 @@ STALE = CdiSpecification("/etc/cdi/nvidia.yaml", 20, (LIBRARY,))
         (facts(runtimes=(GONE._replace(is_there=True),)), Status.OK, "", ""),
         (facts(specifications=(STALE._replace(missing=()),)), Status.OK, "", ""),
         (facts(runtimes=(GONE,)), Status.BAD, "no container can start", "Install nvidia-container-toolkit"),
-        (facts(runtimes=(GONE._replace(is_default=False),)), Status.BAD, "--runtime=nvidia can start", "Install"),
+        (facts(runtimes=(GONE._replace(is_default=False),)), Status.BAD, "the runtime nvidia can start", "Install"),
         (facts(specifications=(STALE,)), Status.BAD, "1 of 20 files do not exist", "cdi generate --output=/etc/cdi/"),
         (facts("it is no JSON"), Status.BAD, "Docker cannot start", "Correct /etc/docker/daemon.json: it is no JSON."),
         (machine(independent={"container_setup": unseen()}), Status.UNKNOWN, "", ""),

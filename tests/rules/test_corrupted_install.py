@@ -45,6 +45,7 @@ def of_cufft(*paths: str) -> Incomplete:
     ("facts", "kind"),
     [
         (machine(), Status.OK),
+        (machine(environments=seen((environment(leftovers=(f"{SITE}/~umpy",)),))), Status.BAD),
         (lacking(of_torch(OWN)), Status.BAD),
         (lacking(of_torch(damaged=(OWN,))), Status.BAD),
         (lacking(of_cufft(CUFFT)), Status.BAD),

@@ -9,7 +9,7 @@ import pytest
 from compat.need import as_json
 from doctor.model.facts.driver import CudaStart
 from doctor.model.finding import Status
-from tests.machine import driver, gpu, machine, report_on, seen, unseen
+from tests.machine import driver, gpu, machine, report_on, seen, system, unseen
 from tests.rules.case import answer
 
 FAILED, SUSPENDED = "cuda-call-failed", "uvm-broken-after-suspend"
@@ -47,6 +47,23 @@ def test_number_and_meaning(code: int, words: str) -> None:
     assert words in found.why
     assert str(code) in found.why
     assert as_json(found.needs[0]).product == "by-hand"
+
+
+@pytest.mark.parametrize(
+    ("code", "has_hmm", "container", "said"),
+    [(3, True, "", "uvm_disable_hmm=1"), (3, True, "docker", "On the host"), (3, False, "", ""), (100, True, "", "")],
+)
+def test_hmm_is_turned_off_first(code: int, has_hmm: bool, container: str, said: str) -> None:
+    start = CudaStart(state="error", code=code, error="CUDA_ERROR_X", why="--deep", has_hmm=has_hmm)
+    facts = machine(driver=driver(cuda_start=seen(start)), system=system(container=seen(container)))
+    first = as_json(answer(FAILED, facts).needs[0]).spec
+    assert ("uvm_disable_hmm" in first) is bool(said)
+    assert said in first
+
+
+def test_a_container_leaves_the_module_to_its_host() -> None:
+    facts = started(999)._replace(system=system(container=seen("docker")))
+    assert "not in this container" in as_json(answer(SUSPENDED, facts).needs[0]).spec
 
 
 def test_what_makes_it_so_comes_first() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +12,10 @@ from compat.need import as_json
 from compat.version import CudaVersion
 from doctor.model.facts.environment import NamedFile, Variable
 from doctor.model.finding import Status
+from doctor.probes import configuration as configuration_probe
 from tests.machine import configuration, environment, framework, gpu, machine, seen, toolkit, toolkits, unseen
-from tests.rules.case import answer
+from tests.probes.pretend import PretendHost
+from tests.rules.case import MATRIX, answer
 
 CODE = "variable-leads-astray"
 
@@ -19,6 +23,102 @@ CODE = "variable-leads-astray"
 def with_variable(name: str, value: str, *named: NamedFile, **changes: Any) -> Any:
     said = configuration(variables=seen((Variable(name, value, ""),)), named=seen(named))
     return machine(configuration=said, **changes)
+
+
+def of(package: str, version: str) -> Any:
+    """An environment with one release of a framework."""
+    return seen((environment(framework(package, version)),))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "package", "version", "kind"),
+    [
+        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", "torch", "2.9.1", Status.OK),
+        (
+            "PYTORCH_CUDA_ALLOC_CONF",
+            "expandable_segments: True , max_split_size_mb: 128,",
+            "torch",
+            "2.15.0",
+            Status.OK,
+        ),
+        ("PYTORCH_CUDA_ALLOC_CONF", "roundup_power2_divisions:[256:1,512:2,>:8]", "torch", "2.9.1", Status.OK),
+        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", "torch", "2.0.1+cu118", Status.BAD),
+        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segment:True", "torch", "2.9.1", Status.BAD),
+        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:true", "torch", "2.15.0", Status.BAD),
+        ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb=128", "torch", "2.15.0", Status.BAD),
+        ("PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb=128", "torch", "1.9.1", Status.NOT_APPLICABLE),
+        ("PYTORCH_ALLOC_CONF", "expandable_segments:True", "torch", "2.9.1", Status.BAD),
+        ("PYTORCH_ALLOC_CONF", "expandable_segments:True", "torch", "2.15.0", Status.OK),
+        ("TORCH_DISTRIBUTED_DEBUG", "VERBOSE", "torch", "2.9.1", Status.BAD),
+        ("XLA_PYTHON_CLIENT_MEM_FRACTION", "90%", "jaxlib", "0.7.2", Status.BAD),
+        ("XLA_PYTHON_CLIENT_MEM_FRACTION", ".90", "jaxlib", "0.7.2", Status.OK),
+        ("XLA_PYTHON_CLIENT_MEM_FRACTION", "90%", "torch", "2.9.1", Status.NOT_APPLICABLE),
+        ("XLA_FLAGS", "--xla_gpu_autotune_level=0 --xla_dump_to=/tmp/x", "jaxlib", "0.7.2", Status.OK),
+        ("XLA_FLAGS", "xla_gpu_autotune_level=0", "jaxlib", "0.7.2", Status.BAD),
+        ("XLA_FLAGS", "--xla_dump_to='/tmp/a b' --xla_gpu_autotune_level=0", "jaxlib", "0.7.2", Status.OK),
+        ("TF_FORCE_GPU_ALLOW_GROWTH", "1", "tensorflow", "2.20.0", Status.BAD),
+        ("TF_CPP_MIN_LOG_LEVEL", "9", "tensorflow", "2.20.0", Status.NOT_APPLICABLE),
+        ("NUMBA_DISABLE_CUDA", "true", "numba", "0.61.0", Status.BAD),
+        ("NCCL_P2P_DISABLE", "true", "torch", "2.9.1", Status.BAD),
+        ("NCCL_P2P_DISABLE", "1", "torch", "2.9.1", Status.OK),
+        ("NCCL_DEBUG", "info", "torch", "2.9.1", Status.OK),
+        ("OLLAMA_KEEP_ALIVE", "24h", "torch", "2.9.1", Status.OK),
+        ("OLLAMA_KEEP_ALIVE", "forever", "torch", "2.9.1", Status.BAD),
+    ],
+)
+def test_values(variable: str, value: str, package: str, version: str, kind: Status) -> None:
+    facts = with_variable(variable, value, environments=of(package, version))
+    assert answer(CODE, facts).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "package", "wanted"),
+    [
+        ("NCCL_P2P_DISABLE", "true", "torch", "=1"),
+        ("TF_FORCE_GPU_ALLOW_GROWTH", "True", "tensorflow", "=true"),
+        ("TORCH_DISTRIBUTED_DEBUG", "detail", "torch", "=DETAIL"),
+        ("PYTORCH_CUDA_ALLOC_CONF", "foo:1", "torch", ""),
+    ],
+)
+def test_the_value_that_is_meant(variable: str, value: str, package: str, wanted: str) -> None:
+    (need,) = answer(CODE, with_variable(variable, value, environments=of(package, "2.20.0"))).needs
+    assert as_json(need).spec == wanted
+
+
+def test_every_row_is_read_and_its_choices_are_valid() -> None:
+    for row in MATRIX.rows("variable", "values"):
+        assert set(row.variables) <= configuration_probe._NAMES
+        assert all(row in MATRIX.values_of(one) for one in row.variables)
+        assert all(re.fullmatch(row.values, one) for one in row.choices)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("NCCL_SOCKET_IFNAME", "eth", ""),
+        ("NCCL_SOCKET_IFNAME", "=eth0,eth9", ""),
+        ("NCCL_SOCKET_IFNAME", "=eth", "is no network interface here"),
+        ("NCCL_SOCKET_IFNAME", "ib0", "is no network interface here"),
+        ("NCCL_SOCKET_IFNAME", "^docker", None),
+        ("GLOO_SOCKET_IFNAME", "eth", "is no network interface here"),
+        ("NCCL_IB_HCA", "mlx5_0:1", "is no InfiniBand device here"),
+    ],
+)
+def test_interfaces(tmp_path: Path, name: str, value: str, problem: str | None) -> None:
+    (tmp_path / "sys/class/net/eth0").mkdir(parents=True)
+    named = configuration_probe.look(PretendHost(tmp_path, {}, environ={name: value})).named.get()
+    assert [one.problem for one in named] == ([] if problem is None else [problem])
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [("/v", []), ("/old", []), ("/none", ["is not there"]), ("/empty", ["is no Python environment"])],
+)
+def test_an_active_environment_that_is_gone(tmp_path: Path, path: str, problem: list[str]) -> None:
+    tree = {"v/pyvenv.cfg": "home = /usr/bin\n", "old/bin/python": "", "empty/bin/activate": ""}
+    found = configuration_probe.look(PretendHost(tmp_path, tree, environ={"VIRTUAL_ENV": path}))
+    assert [one.problem for one in found.named.get()] == problem
+    assert [one.name for one in found.variables.get()] == ["VIRTUAL_ENV" for _ in problem]
 
 
 def preload(problem: str = "", left: str = "") -> Any:

@@ -101,10 +101,10 @@ Script = Annotated[
     str,
     typer.Option(
         metavar="SHELL",
-        help="Print a script instead: bash or powershell.",
+        help="Print a script instead: bash, powershell or ansible.",
         parser=str.casefold,
         rich_help_panel=_ACT,
-        autocompletion=_completion.fixed("bash", "powershell"),
+        autocompletion=_completion.fixed("bash", "powershell", "ansible"),
     ),
 ]
 Apply = Annotated[
@@ -137,6 +137,30 @@ Style = Annotated[
         autocompletion=_completion.fixed("text", "json"),
     ),
 ]
+# Options that several commands have, in the order of their help.
+FILES = {
+    "archive": (Archive, ""),
+    "sha256": (Digest, ""),
+    "mirror": (Mirror, ""),
+    "source": (Source, ""),
+    "download_only": (DownloadOnly, ""),
+}
+PLACES = {"home": (Home, ""), "prefix": (Prefix, "")}
+ELSEWHERE = {"os_family": (System, ""), "arch": (Arch, ""), "distribution": (Distribution, "")}
+PYTHON = {"python": (Python, "")}
+ACT = {
+    "script": (Script, ""),
+    "apply": (Apply, False),
+    "dry_run": (DryRun, False),
+    "sudo": (Sudo, False),
+    "yes": (Yes, False),
+    "style": (Style, "text"),
+}
+EXITS: dict[int | str, str] = {
+    0: "printed, or done and checked",
+    1: "done, but an error remains",
+    2: "bad usage or input, or nothing changed",
+}
 
 _STDERR = 2  # the descriptor: a child knows no sys.stderr
 
@@ -161,7 +185,7 @@ def answer(
 ) -> None:
     """Print the plan, fetch its files, or carry it out and exit with what came of it.
 
-    `fields` are those of InstallOrder: the commands name their parameters so, and hand all of them on.
+    `fields` are those of InstallOrder: the commands name their parameters so, and pass all of them.
     """
     from doctor.commands.install.install import (  # late, as what follows: `install --help` loads this module
         BadOrder,

@@ -2,58 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from doctor.cli import Command, _completion
-from doctor.cli.install import (
-    Apply,
-    Arch,
-    Archive,
-    Digest,
-    Distribution,
-    DownloadOnly,
-    DryRun,
-    Home,
-    Mirror,
-    Prefix,
-    Python,
-    Script,
-    Source,
-    Style,
-    Sudo,
-    System,
-    Yes,
-    answer,
-    version_argument,
-    ways,
-)
+from doctor.cli._options import with_options
+from doctor.cli.install import ACT, ELSEWHERE, EXITS, FILES, PLACES, PYTHON, answer, version_argument, ways
 
 
+@with_options(PLACES, FILES, ELSEWHERE, PYTHON, ACT)
 def cuda(
     version: Annotated[str, version_argument("cuda")] = "",
     method: Annotated[
         str, typer.Option(metavar="NAME", help=ways("cuda"), autocompletion=_completion.method("cuda"))
     ] = "",
     components: Annotated[str, typer.Option(metavar="A,B", help="With archive: only these, cudart,nvcc.")] = "",
-    home: Home = "",
-    prefix: Prefix = "",
-    archive: Archive = "",
-    sha256: Digest = "",
-    mirror: Mirror = "",
-    source: Source = "",
-    download_only: DownloadOnly = "",
-    os_family: System = "",
-    arch: Arch = "",
-    distribution: Distribution = "",
-    python: Python = "",
-    script: Script = "",
-    apply: Apply = False,
-    dry_run: DryRun = False,
-    sudo: Sudo = False,
-    yes: Yes = False,
-    style: Style = "text",
+    **given: Any,
 ) -> None:
     """Print the steps that install a CUDA toolkit, each with its reason; with --apply, carry them out.
 
@@ -61,7 +26,7 @@ def cuda(
     NVIDIA's archives of the toolkit's components into a directory, --prefix DIR one of your own without root; runfile
     and exe run its installer; packages and local use its repository, on the network or in one file.
     """
-    answer("cuda", **locals())
+    answer("cuda", version=version, method=method, components=components, **given)
 
 
 COMMAND = Command(
@@ -71,9 +36,5 @@ COMMAND = Command(
     "gpudoctor install cuda 12.8 --method archive --prefix ~/cuda-12.8 --components cudart,nvcc,cublas --apply",
     "gpudoctor install cuda 10.1 --method runfile",
     renamed={"--from": "--bundle"},
-    exits={
-        0: "printed, or done and checked",
-        1: "done, but an error remains",
-        2: "bad usage or input, or nothing changed",
-    },
+    exits=EXITS,
 )

@@ -2,59 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from doctor.cli import Command, _completion
-from doctor.cli.install import (
-    Apply,
-    Arch,
-    Archive,
-    Cuda,
-    Digest,
-    Distribution,
-    DownloadOnly,
-    DryRun,
-    Home,
-    Mirror,
-    Prefix,
-    Python,
-    Script,
-    Source,
-    Style,
-    Sudo,
-    System,
-    Yes,
-    answer,
-    version_argument,
-    ways,
-)
+from doctor.cli._options import with_options
+from doctor.cli.install import ACT, ELSEWHERE, EXITS, FILES, PLACES, PYTHON, Cuda, answer, version_argument, ways
 
 
+@with_options(PLACES, FILES, ELSEWHERE, PYTHON, ACT)
 def cudnn(
     version: Annotated[str, version_argument("cudnn")] = "",
     method: Annotated[
         str, typer.Option(metavar="NAME", help=ways("cudnn"), autocompletion=_completion.method("cudnn"))
     ] = "",
     cuda: Cuda = "",
-    home: Home = "",
-    prefix: Prefix = "",
-    archive: Archive = "",
-    sha256: Digest = "",
-    mirror: Mirror = "",
-    source: Source = "",
-    download_only: DownloadOnly = "",
-    os_family: System = "",
-    arch: Arch = "",
-    distribution: Distribution = "",
-    python: Python = "",
-    script: Script = "",
-    apply: Apply = False,
-    dry_run: DryRun = False,
-    sudo: Sudo = False,
-    yes: Yes = False,
-    style: Style = "text",
+    **given: Any,
 ) -> None:
     """Print the steps that install cuDNN, each with its reason; with --apply, carry them out.
 
@@ -65,7 +29,7 @@ def cudnn(
     --apply trusts no file without a digest, backs up what it replaces, leaves everything as it was where something
     fails, and ends with a check of what it installed.
     """
-    answer("cudnn", **locals())
+    answer("cudnn", version=version, method=method, cuda=cuda, **given)
 
 
 COMMAND = Command(
@@ -75,9 +39,5 @@ COMMAND = Command(
     "gpudoctor install cudnn 7.6.5 --cuda-version 10.1 --os linux --script bash",
     "gpudoctor install cudnn 5.1 --cuda-version 8.0 --os windows --archive cudnn-8.0-windows10-x64-v5.1.zip",
     renamed={"--from": "--bundle"},
-    exits={
-        0: "printed, or done and checked",
-        1: "done, but an error remains",
-        2: "bad usage or input, unknown archive, or nothing changed",
-    },
+    exits={**EXITS, 2: "bad usage or input, unknown archive, or nothing changed"},
 )

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import (
-    Apply,
-    Arch,
-    Distribution,
-    DryRun,
-    Gpus,
-    Script,
-    Style,
-    Sudo,
-    System,
-    Yes,
-    answer,
-    version_argument,
-)
+from doctor.cli._options import with_options
+from doctor.cli.install import ACT, ELSEWHERE, EXITS, Gpus, answer, version_argument
 
 
+@with_options(ELSEWHERE, ACT)
 def driver(
     version: Annotated[str, version_argument("driver")] = "",
     module: Annotated[str, typer.Option(metavar="NAME", help="open or proprietary kernel module.")] = "",
     gpus: Gpus = None,
-    os_family: System = "",
-    arch: Arch = "",
-    distribution: Distribution = "",
-    script: Script = "",
-    apply: Apply = False,
-    dry_run: DryRun = False,
-    sudo: Sudo = False,
-    yes: Yes = False,
-    style: Style = "text",
+    **given: Any,
 ) -> None:
     """Print the steps that install NVIDIA's driver, each with its reason; with --apply, carry them out.
 
@@ -44,7 +25,7 @@ def driver(
     newer cards the open one. With Secure Boot, the steps that enrol the signing key follow. Inside WSL, containers and
     on Jetson boards the driver comes from outside; the steps say from where.
     """
-    answer("driver", **{**locals(), "gpus": tuple(gpus or ())})
+    answer("driver", version=version, module=module, gpus=tuple(gpus or ()), **given)
 
 
 COMMAND = Command(
@@ -53,10 +34,5 @@ COMMAND = Command(
     "gpudoctor install driver --gpu 'GTX 1080' --distribution debian-12",
     "gpudoctor install driver 580 --script bash",
     "gpudoctor install driver 580 --module open --apply --sudo",
-    exits={
-        0: "printed, or done and checked",
-        1: "done, but an error remains",
-        2: "bad usage or input, or nothing changed",
-        4: "done; reboot, then check",
-    },
+    exits={**EXITS, 4: "done; reboot, then check"},
 )

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import (
-    Apply,
-    Arch,
-    Cuda,
-    DownloadOnly,
-    DryRun,
-    Python,
-    Script,
-    Source,
-    Style,
-    Sudo,
-    System,
-    Version,
-    Yes,
-    answer,
-)
+from doctor.cli._options import with_options
+from doctor.cli.install import ACT, EXITS, FILES, Arch, Cuda, Python, System, Version, answer
+
+_FILES = {name: FILES[name] for name in ("source", "download_only")}
 
 
+@with_options(_FILES, ACT)
 def package(
     product: Annotated[str, typer.Argument(metavar="NAME", help="torch, tensorflow, jax; any distribution.")],
     version: Version = "",
@@ -35,14 +24,7 @@ def package(
     any_name: Annotated[
         bool, typer.Option("--any", help="Accept a name or release that the matrix does not know.")
     ] = False,
-    source: Source = "",
-    download_only: DownloadOnly = "",
-    script: Script = "",
-    apply: Apply = False,
-    dry_run: DryRun = False,
-    sudo: Sudo = False,
-    yes: Yes = False,
-    style: Style = "text",
+    **given: Any,
 ) -> None:
     """Print the steps that install a framework, each with its reason; with --apply, carry them out and check again.
 
@@ -51,16 +33,13 @@ def package(
 
     The word "package" may be left out: gpudoctor install torch 2.9.1.
     """
-    answer(**locals())
+    order: dict[str, Any] = {"cuda": cuda, "os_family": os_family, "arch": arch, "python": python, "any_name": any_name}
+    answer(product, version=version, **order, **given)
 
 
 COMMAND = Command(
     package,
     "gpudoctor install torch",
     "gpudoctor install torch 2.9.1 --cuda-version 12.8 --python .venv/bin/python --apply",
-    exits={
-        0: "printed, or done and checked",
-        1: "done, but an error remains",
-        2: "bad usage or input, or a command failed",
-    },
+    exits={**EXITS, 2: "bad usage or input, or a command failed"},
 )

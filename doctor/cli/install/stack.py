@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install import (
-    Apply,
-    Arch,
-    Distribution,
-    DryRun,
-    Gpus,
-    Python,
-    Script,
-    Style,
-    Sudo,
-    System,
-    Version,
-    Yes,
-    answer,
-)
+from doctor.cli._options import with_options
+from doctor.cli.install import ACT, ELSEWHERE, EXITS, PYTHON, Gpus, Version, answer
 
 
+@with_options(ELSEWHERE, PYTHON, ACT)
 def stack(
     framework: Annotated[str, typer.Argument(metavar="FRAMEWORK", help='torch, "tensorflow==1.4", "jax[cuda12]".')],
     version: Version = "",
     gpus: Gpus = None,
-    os_family: System = "",
-    arch: Arch = "",
-    distribution: Distribution = "",
-    python: Python = "",
-    script: Script = "",
-    apply: Apply = False,
-    dry_run: DryRun = False,
-    sudo: Sudo = False,
-    yes: Yes = False,
-    style: Style = "text",
+    **given: Any,
 ) -> None:
     """Print every step from a bare machine to a network that trains; with --apply, carry them out.
 
@@ -49,7 +28,7 @@ def stack(
     Without --gpu it is for this machine's GPUs, with --os, --arch or --distribution for another machine. What no row of
     the matrix says is not planned.
     """
-    answer("", **{**locals(), "gpus": tuple(gpus or ())})
+    answer("", framework=framework, version=version, gpus=tuple(gpus or ()), **given)
 
 
 COMMAND = Command(
@@ -58,10 +37,5 @@ COMMAND = Command(
     'gpudoctor install stack torch --gpu "RTX 4090" --distribution rocky-9 --script bash',
     'gpudoctor install stack tensorflow==1.4 --gpu "GTX 1080" --distribution ubuntu-18.04',
     'gpudoctor install stack torch --gpu "RTX 4090" --os windows --script powershell',
-    exits={
-        0: "printed, or done and checked",
-        1: "done, but an error remains",
-        2: "bad usage or input, or no such stack in the matrix",
-        4: "done up to the reboot",
-    },
+    exits={**EXITS, 2: "bad usage or input, or no such stack in the matrix", 4: "done up to the reboot"},
 )

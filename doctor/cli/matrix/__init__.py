@@ -59,3 +59,14 @@ Glibc = Annotated[
     ),
 ]
 Sources = Annotated[bool, typer.Option("--sources", help="Print the rows behind the answer and their sources.")]
+QUESTION = {  # options of the commands that ask about a machine
+    "gpus": (Gpus, None),
+    "driver": (Driver, ""),
+    "python": (Python, ""),
+    "os_family": (System, ""),
+    "arch": (Arch, ""),
+    "glibc": (Glibc, ""),
+    "style": (_options.Format, "text"),
+    "output": (_options.Output, None),
+    "sources": (Sources, False),
+}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, List  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+from typing import Annotated, Any, List  # noqa: UP035 - typer evaluates the annotations, also on 3.10
 
 import typer
 
 from doctor.cli import Command, _completion
-from doctor.cli._options import Format, Output, record_of
-from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, Sources, System
+from doctor.cli._options import record_of, with_options
+from doctor.cli.matrix import QUESTION
 from doctor.commands.matrix.can import CanRequest, ask
 from doctor.output.write import terminal_style
 
 
+@with_options(QUESTION)
 def can(
     specs: Annotated[
         List[str],  # noqa: UP006
@@ -22,22 +23,14 @@ def can(
             autocompletion=_completion.product,
         ),
     ],
-    gpus: Gpus = None,
-    driver: Driver = "",
-    python: Python = "",
-    os_family: System = "",
-    arch: Arch = "",
-    glibc: Glibc = "",
-    style: Format = "text",
-    output: Output = None,
-    sources: Sources = False,
+    **given: Any,
 ) -> None:
     """Check whether a release runs on a GPU, a driver and a Python, with the reasons.
 
     Only the options you give are checked. cuda==X and cudnn==X beside a framework mean those of the system. Several
     frameworks are also checked together in one environment.
     """
-    text, status = ask(record_of(CanRequest, locals()), terminal_style())
+    text, status = ask(record_of(CanRequest, {"specs": specs, **given}), terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
+from typing import Annotated, Any, List, Optional  # noqa: UP035 - typer evaluates the annotations, also on 3.10
 
 import typer
 
 from doctor.cli import Command, _completion
-from doctor.cli._options import REPORT, Format, Output, record_of
-from doctor.cli.matrix import Arch, Driver, Glibc, Gpus, Python, Sources, System
+from doctor.cli._options import REPORT, record_of, with_options
+from doctor.cli.matrix import QUESTION
 from doctor.commands.matrix.solve import SolveRequest, ask
 from doctor.output.write import terminal_style
 
+_Write = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=REPORT,
+        help="Write the set to pyproject.toml (uv), pixi.toml, requirements.txt, environment.yml or Dockerfile.",
+    ),
+]
 
+
+@with_options(QUESTION, {"write": (_Write, None)})
 def solve(
     specs: Annotated[
         List[str],  # noqa: UP006
@@ -22,23 +32,7 @@ def solve(
             autocompletion=_completion.product,
         ),
     ],
-    gpus: Gpus = None,
-    driver: Driver = "",
-    python: Python = "",
-    os_family: System = "",
-    arch: Arch = "",
-    glibc: Glibc = "",
-    style: Format = "text",
-    output: Output = None,
-    sources: Sources = False,
-    write: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel=REPORT,
-            help="Write the set to pyproject.toml (uv), pixi.toml, requirements.txt, environment.yml or Dockerfile.",
-        ),
-    ] = None,
+    **given: Any,
 ) -> None:
     """Find the newest versions that work together in one environment, and the commands to install them.
 
@@ -46,7 +40,7 @@ def solve(
     checked. If no set exists, gpudoctor prints the smallest changes that make one. --write writes a new file and never
     changes an existing one.
     """
-    text, status = ask(record_of(SolveRequest, locals()), terminal_style())
+    text, status = ask(record_of(SolveRequest, {"specs": specs, **given}), terminal_style())
     print(text, end="")
     raise typer.Exit(status)
 

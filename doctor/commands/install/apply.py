@@ -71,6 +71,7 @@ def _encoded(applied: Applied, verified: Verified) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "id": applied.id,
+        "log": applied.log,
         "recovered": [one.id for one in applied.recovered],
         "left": ["\n".join(_text(step)) for step in applied.left],
         "found": encode(verified.found),
@@ -94,6 +95,7 @@ def _page(applied: Applied, verified: Verified, steps: tuple[Step, ...], view: T
             page.paragraph(f"To do by hand: {first}", hang=2)
             page.verbatim("\n".join(rest), indent=4)
     page.paragraph(way_back(applied.id, steps))
+    page.paragraph(f"Log: {applied.log}")
     return page.text()
 
 

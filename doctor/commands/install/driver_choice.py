@@ -22,6 +22,7 @@ from installers.steps.by_hand import ByHand
 from installers.steps.check import Check
 from installers.steps.command import Command
 from installers.steps.note import Note
+from installers.steps.reboot import Reboot
 
 MODULES = (OPEN, PROPRIETARY)
 _OPEN_SINCE = 515  # the first with an open module: NVIDIA/open-gpu-kernel-modules, tag 515.43.04
@@ -143,9 +144,17 @@ def _with_a_key(steps: tuple[Step, ...], target: Target, facts: Facts | None, ma
 
 
 def _if_secure_boot(steps: tuple[Step, ...], target: Target, matrix: Matrix) -> tuple[Step, ...]:
-    """What to do on a machine whose firmware nobody looked at; Ubuntu's own tool takes modules that are signed."""
-    if any(isinstance(step, Command) and step.argv[0] == "ubuntu-drivers" for step in steps):
+    """What to do on a machine whose firmware nobody looked at; Ubuntu's own tool takes modules that are signed.
+
+    Source: kernel-ark, 5850c931 ("Upstream Status: RHEL only"): no other kernel locks itself down for Secure Boot.
+    """
+    driver = next(step for step in reversed(steps) if not isinstance(step, Reboot))
+    if isinstance(driver, ByHand) or any(
+        isinstance(step, Command) and step.argv[0] == "ubuntu-drivers" for step in steps
+    ):
         return ()
+    if manager_of(target) == "pacman":
+        return (Note("Arch's own kernels load this module with Secure Boot, too: they require no signature"),)
     source = "kmp" if manager_of(target) == "zypper" else "dkms"
     enrol = plan_for(SignKernelModule("", source), target, matrix)
     typed = commands(enrol._replace(steps=tuple(step for step in enrol.steps if isinstance(step, Command))), target)

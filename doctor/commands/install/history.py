@@ -12,7 +12,7 @@ from installers.apply import stay_done, to_type
 from installers.command import run_command
 from installers.journal import Entry, Ran, State, history, whole
 from installers.step import COMMANDS, Step, kind_of
-from installers.undo import Reversal, Undone, finished, prunable, prune, rollback
+from installers.undo import WHOLE, Part, Reversal, Undone, finished, prunable, prune, rollback
 
 SCHEMA = "gpudoctor.history/1"
 
@@ -113,13 +113,15 @@ def to_reverse(run: str) -> tuple[str, ...]:
     )
 
 
-def taken_back(run: str, *, commands: bool = False, as_root: tuple[str, ...] = ()) -> tuple[str, int]:
+def taken_back(
+    run: str, *, commands: bool = False, as_root: tuple[str, ...] = (), part: Part = WHOLE
+) -> tuple[str, int]:
     """What was put back, and the exit status: 0 all of it, 1 what commands did stays, in part or whole.
 
     Raises NoSuchRun, ChangedSince, OnlyCommands, CommandFailed, Busy, JournalError.
     """
     reversal = Reversal(run_command, as_root) if commands else None
-    undone = rollback(State(), run, reversal)
+    undone = rollback(State(), run, reversal, part)
     unfinished = any(one.left or stay_done(one.commands) for one in (undone, *undone.also))
     return _told(undone, run), 1 if unfinished else 0
 

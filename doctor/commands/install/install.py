@@ -45,7 +45,7 @@ from installers.nvcc_host import accepted_compiler
 from installers.own_directory import nvcc_on_path
 from installers.packages import DISTRIBUTIONS, PACKAGE_MANAGERS, manager_of
 from installers.plan import Plan, Target
-from installers.render import commands, for_administrators, kept_first, told_lines, undone_by
+from installers.render import commands, for_administrators, kept_first, told_lines, undone_by, undone_if_new
 from installers.render.parts import numbered
 from installers.requirement import spoken, wanted_version
 from installers.step import Step, kind_of
@@ -58,7 +58,7 @@ SCHEMA = "gpudoctor.plan/1"
 _SYSTEMS = ("linux", "windows", "wsl")
 _ARCHES = ("x86_64", "sbsa", "jetson", "ppc64le")
 _ARCHIVE = "archive"  # the way that a directory of one's own asks for
-_SCRIPTS = {"linux": "bash", "windows": "powershell"}
+_SCRIPTS, _PLAYBOOK = {"linux": "bash", "windows": "powershell"}, "ansible"
 _GIB = 1 << 30
 _USUAL = "/usr/local/cuda"  # the CUDA directory of a Linux machine that names none
 
@@ -541,7 +541,11 @@ def _need_same_major(asked: InstallOrder, home: str, known: list[tuple[CudaVersi
 
 def script_of(shell: str, prepared: Prepared) -> str:
     """A script of the same plan; raises NoSuchName, BadOrder."""
-    one_of("kind of script", shell, tuple(_SCRIPTS.values()))
+    one_of("kind of script", shell, (*_SCRIPTS.values(), _PLAYBOOK))
+    if shell == _PLAYBOOK and prepared.target.os_family == "linux":
+        from installers.render import ansible  # late, as the scripts
+
+        return ansible.playbook(prepared.plan, prepared.target)
     if shell != _SCRIPTS[prepared.target.os_family]:
         raise BadOrder(f"a plan for {prepared.target.os_family} needs a {_SCRIPTS[prepared.target.os_family]} script")
     if shell == "bash":
@@ -581,6 +585,7 @@ def _page(prepared: Prepared, terminal: TextStyle) -> str:
         show_step(page, number, step, target)
     undo = "To undo it by hand (after --apply: gpudoctor install rollback):"
     _lines(page, undo, undone_by(plan, target))
+    _lines(page, "What this plan brought besides, if it was not there before:", undone_if_new(plan, target))
     return page.text()
 
 

@@ -16,14 +16,15 @@ from compat.matrix import Matrix, Uncovered, accepts
 from compat.need import InstallDriver, InstallPackage
 from compat.platform import absent
 from compat.platform_row import ExtraRow
-from compat.row import FrameworkRow, GenerationRow
+from compat.row import ChannelRow, FrameworkRow, GenerationRow
 from compat.spec import Spec, normal, parse_spec
 from compat.target import TargetMachine
 from compat.version import ComputeCapability, CudaVersion, DriverRelease
-from doctor.commands.install import stack_environment, stack_libraries
+from doctor.commands.install import stack_environment, stack_libraries, stack_theano
 from doctor.commands.install.driver_choice import driver_for, flavour_for
 from doctor.commands.install.package_choice import solved_plan
 from doctor.commands.install.package_solve import NoSuchRelease, NotSolved, Solved, solved, surroundings
+from doctor.commands.install.stack_libraries import Libraries
 from doctor.commands.matrix.can import machine_arch
 from doctor.commands.verify import frameworks as verified_frameworks
 from doctor.loader.cards import card_of
@@ -44,6 +45,12 @@ from installers.steps.pause import Pause
 from installers.steps.prove import Prove
 from installers.steps.reboot import Reboot
 from installers.steps.unless import Unless
+from installers.steps.write_file import WriteFile
+
+# Keras 1 requires Theano, of any release; its own time was that of 0.8. Source: Keras-1.2.2.tar.gz, setup.py.
+_HOST_OF_KERAS_1 = "theano==0.8.2"
+# What their own makers name. Sources: torch/torch7:README.md; pytorch/pytorch, which took Caffe2 in.
+_SUCCESSORS = {"torch7": "torch", "caffe2": "torch"}
 
 
 class NoStack(GpudoctorError):
@@ -101,7 +108,11 @@ def _stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: 
     where, hold = _where(cards, target, own, facts, matrix)
     found, driver_stays = _solved(spec, where, hold, _newest(cards, target, matrix), matrix)
     row = found.row
-    if row is None or (row.cuda == "" or (row.pins is None and row.python is None)):
+    if row is not None and row.cuda == "":
+        host = _host(found, row, matrix)
+        stack = _stack_plan(asked._replace(framework=host, version=""), target, facts, matrix)
+        return _upon(stack, host, found, matrix)
+    if row is None or (row.pins is None and row.python is None):
         raise NoStack(_no_wheel(found, matrix))
     _require_known(found, row, cards, matrix)
     libraries = stack_libraries.choose(row, where, target, facts, matrix)
@@ -114,6 +125,7 @@ def _stack_plan(asked: StackOrder, target: Target, facts: Facts | None, matrix: 
         *libraries.steps,
         *environment.steps,
         *framework,
+        *_settings(found, libraries, environment.target, matrix),
         *_proof(found, row, environment.target),
     )
     return Stack(Plan(f"install {_named(found)} for {_spoken(asked, cards)}", steps), environment.target)
@@ -168,13 +180,38 @@ def _spoken(asked: StackOrder, cards: _Cards) -> str:
 
 
 def _no_wheel(found: Solved, matrix: Matrix) -> str:
-    row = found.row
-    if row is not None and row.cuda == "":
-        host = host_of(row, matrix)
-        base = host if matrix.has(host) else "tensorflow"  # Keras says no more than "its backend"
-        then = f"then install {found.name} into the same environment"
-        return f"{found.name} has no GPU code: gpudoctor install stack {base}, {then}"
-    return f"no wheel of {found.name} is known: compile it by hand, with its libraries"
+    rows: tuple[ChannelRow, ...] = matrix.rows("index", "channels")
+    ways = [f"`{row.command}` ({row.channel})" for row in rows if row.package == found.name]
+    if found.name in _SUCCESSORS:
+        ways.append(f"{_SUCCESSORS[found.name]}: gpudoctor install stack {_SUCCESSORS[found.name]}")
+    instead = f". People use {' or '.join(ways)}" if ways else ": compile it by hand, with its libraries"
+    return f"no wheel of {found.name} is known{instead}"
+
+
+def _host(found: Solved, row: FrameworkRow, matrix: Matrix) -> str:
+    """The framework that does the GPU work of one without GPU code."""
+    if found.name == "keras" and accepts("<2", found.versions.removeprefix("==")):
+        return _HOST_OF_KERAS_1
+    host = host_of(row, matrix)
+    return host if matrix.has(host) else "tensorflow"  # Keras says no more than "its backend"
+
+
+def _upon(stack: Stack, host: str, found: Solved, matrix: Matrix) -> Stack:
+    """The stack of the host, and then this one into the same environment."""
+    plan, _ = solved_plan(found, stack.target._replace(installed=frozenset()), matrix)
+    name, _, version = host.partition("==")
+    config = f'{{"backend": "{name}", "image_dim_ordering": "th", "floatx": "float32", "epsilon": 1e-07}}'
+    write = (WriteFile("~/.keras/keras.json", (config,), f"Keras uses {name}"),) if version else ()
+    at = next(number for number, step in enumerate(stack.plan.steps) if isinstance(step, Check))
+    proof = Prove((interpreter(stack.target), "-c", f"import {found.name}"), f"verify: {found.name} starts")
+    steps = (*stack.plan.steps[:at], *plan.steps, *write, *stack.plan.steps[at:], proof)
+    return Stack(Plan(f"{stack.plan.summary}, and {_named(found)}", steps), stack.target)
+
+
+def _settings(found: Solved, libraries: Libraries, target: Target, matrix: Matrix) -> tuple[Step, ...]:
+    if found.name != "theano":
+        return ()
+    return stack_theano.settings(found.versions.removeprefix("=="), libraries.cuda, target, matrix)
 
 
 # --- the cards and the place ------------------------------------------------------------------------------------------
@@ -367,7 +404,7 @@ def _proof(found: Solved, row: FrameworkRow, target: Target) -> tuple[Step, ...]
     name, python = found.name.partition("-gpu")[0], interpreter(target)
     need = InstallPackage(found.name, found.versions, python)
     steps: list[Step] = [Check(f"expected: {_named(found)} found, no errors", (), need)]
-    if row.cuda is None:
+    if row.cuda is None and name != "theano":
         steps.append(Prove(("gpudoctor", "install", "config", name), "configure it for the GPU"))
     card = card_of(name)
     if card and card.proof:

@@ -21,8 +21,9 @@ from installers.cuda_order import CudaOrder, home_of
 from installers.methods import cuda_toolkit
 from installers.methods.cuda_installer import installer_plan
 from installers.methods.cudnn_archive import Order, archive_plan
-from installers.nvcc_host import accepted_compiler, packaged_compilers
+from installers.nvcc_host import newest_visual_studio, packaged_compilers
 from installers.own_directory import nvcc_on_path
+from installers.packages import install, manager_of
 from installers.plan import Plan, Target
 from installers.repository import repository_row
 from installers.step import Step
@@ -172,13 +173,18 @@ def _compiler(cuda: CudaVersion, place: _Place) -> tuple[Step, ...]:
     if place.row.cuda is not None:
         return ()
     if place.target.os_family != "linux":
-        return accepted_compiler(str(cuda), place.target, place.matrix)
+        page = place.matrix.page("visual-studio").url
+        year = newest_visual_studio(str(cuda), place.matrix)
+        text = f"install Visual Studio {year} with its part for C++ from {page}"
+        return (ByHand(text, f"nvcc of CUDA {cuda} calls its cl.exe"),)
     hosts: CompilerRow = place.matrix.compilers(f"{cuda}.999")
     newest = hosts.gcc_max
     packaged = packaged_compilers(place.target, place.matrix)
     if not packaged or newest is None:
         text = f"install g++, not newer than {newest or 'this CUDA accepts'}"
         return (ByHand(text, f"nvcc of CUDA {cuda} needs it"),)
+    if max(packaged) <= newest and manager_of(place.target) == "apt":
+        return (install(place.target, "g++", why=f"nvcc of CUDA {cuda} and {place.row.package} call it"),)
     able = [one for one in packaged if one <= newest]
     if not able:
         name = f"{place.target.distribution}-{place.target.distribution_version}"

@@ -233,6 +233,7 @@ def _index(name: str, matrix: Matrix) -> list[Table]:
         "channels": "package",
         "repositories": "distribution",
         "local": "distribution",
+        "machine-learning": "distribution",
         "third-party": "id",
         "own": "distribution",
         "drivers": "distribution",
@@ -287,7 +288,20 @@ def _by_names(product: str, name: str, matrix: Matrix) -> list[Table]:
 
 def _names(row: Any) -> set[str]:
     """Return what a row is found by."""
-    fields = ("id", "name", "package", "distributions", "arch", "os", "cards", "extra", "stem", "soname", "dll")
+    fields = (
+        "id",
+        "name",
+        "package",
+        "distributions",
+        "arch",
+        "os",
+        "cards",
+        "extra",
+        "stem",
+        "soname",
+        "dll",
+        "variables",
+    )
     columns = (getattr(row, field, "") for field in fields)
     return {one for column in columns for one in (column if isinstance(column, tuple) else (column,))}
 

@@ -458,6 +458,7 @@ LAYOUTS: dict[str, Layout] = {
             ("Pythons", lambda row: "; ".join(f"{name}: {what}" for name, what in (row.pythons or {}).items()) or "?"),
         ),
     ),
+    "CondaRow": Layout("Installers of conda", _columns(os="system", arch="processor", url="address")),
     "DeclaredRow": Layout(
         "Pythons that a maker names",
         (
@@ -469,6 +470,14 @@ LAYOUTS: dict[str, Layout] = {
     "AgedImageRow": Layout(
         "Images with NVIDIA's old package key",
         _columns(image="image", variant="variant", versions="releases"),
+    ),
+    "VariableRow": Layout(
+        "Environment variables",
+        (
+            ("variables", lambda row: ", ".join(row.variables)),
+            ("read by", lambda row: f"{row.reader} {row.versions}".strip()),
+            *_columns(valid="valid values", then="other values"),
+        ),
     ),
     "ImageRow": Layout("Container images", _columns(release="CUDA", image="image")),
     "ManifestRow": Layout(

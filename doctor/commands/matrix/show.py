@@ -38,6 +38,7 @@ ABOUT = {
     "redist": "NVIDIA's redistributable manifests, with digests",
     "redist-component": "the components of each CUDA release as archives, with digests",
     "status": "error codes of the CUDA driver and runtime, NVML, cuDNN, cuBLAS, NCCL and others",
+    "variable": "environment variables: the values that programs accept",
     "xid": "error codes of the kernel module",
 }
 

@@ -57,6 +57,7 @@ class SolveAnswer(NamedTuple):
     uncovered: tuple[Spec, ...]  # of which no row speaks there
     not_judged: tuple[NotJudged, ...] = ()  # packages that the answer leaves out
     apart: tuple[Solution, ...] = ()  # what each package has alone, where there is no set of all
+    by_hand: tuple[str, ...] = ()  # how to install what the commands leave out
     offers: tuple[Offer, ...] = ()  # what channels without rows of builds serve for this place, newer than the solution
     covered: tuple[str, ...] = ()  # the channels that the answer speaks of
     old: tuple[OldRows, ...] = ()  # packages whose rows are old, where that matters
@@ -109,6 +110,7 @@ def _answer(specs: tuple[Spec, ...], place: Place, matrix: Matrix) -> SolveAnswe
         refusals=tuple(_each_once((*_refused(alone, verdict), *refusals(problem, sure)))),
         changes=() if found else changes(Task(specs, place.circumstances), matrix, problem.pairs),
         commands=install_commands(sure, place.circumstances, matrix) if sure else {},
+        by_hand=by_hand(sure, matrix) if sure else (),
         uncovered=() if verdict == NO else _unspoken(problem, alone),
         apart=apart_solutions,
         offers=_offers(problem, sure, apart_solutions),
@@ -189,13 +191,22 @@ def newer_than(sure: Solution, other: Solution | None) -> Solution | None:
 def install_commands(solution: Solution, where: TargetMachine, matrix: Matrix) -> dict[str, tuple[str, ...]]:
     """The lines that make an environment with this set, by tool; none where it is not recorded who serves a build.
 
-    conda makes the environment, and pip installs into it: what conda's own channels hold is not in the matrix.
+    conda makes the environment, and pip installs into it: what conda's own channels hold is not in the matrix. What
+    is installed by hand afterwards is left out.
     """
+    later = [one for one in solution.chosen if unpublished(one.row, matrix)]
+    solution = solution._replace(chosen=tuple(one for one in solution.chosen if one not in later))
     # Whether a package index is known to have a build: its wheel was read, or the matrix names an index.
-    if any(not _is_served(one.row, matrix) for one in solution.chosen):
+    if not solution.chosen or any(not _is_served(one.row, matrix) for one in solution.chosen):
         return {}
     tools = [one for one in TOOLS if one != "uv" or not solution.python.startswith("2.")]  # uv knows no Python 2
     return {tool: _commands(tool, solution, where, matrix) for tool in tools}
+
+
+def by_hand(solution: Solution, matrix: Matrix) -> tuple[str, ...]:
+    """How to install what a plain `pip install` does not bring, one sentence each."""
+    found = (unpublished(one.row, matrix, one.versions) for one in solution.chosen)
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def install_command(asked: Spec, row: FrameworkRow, where: TargetMachine, matrix: Matrix) -> tuple[str, ...]:

@@ -182,6 +182,7 @@ def _commands(page: Page, answer: SolveAnswer) -> None:
         return
     if not answer.commands:
         page.paragraph("No package index is recorded that serves all of these builds, so there are no commands.")
+        _by_hand(page, answer)
         return
     pip = answer.commands["pip"]
     page.paragraph("Install it in a new environment", colour="bold")
@@ -192,6 +193,14 @@ def _commands(page: Page, answer: SolveAnswer) -> None:
     conda = answer.commands["conda"]
     page.paragraph("or with conda" + (", in place of the first line" if conda[1:] == pip[1:] else ""), colour="bold")
     page.verbatim("\n".join(conda[:1] if conda[1:] == pip[1:] else conda), indent=2)
+    _by_hand(page, answer)
+
+
+def _by_hand(page: Page, answer: SolveAnswer) -> None:
+    if answer.by_hand:
+        page.paragraph("then by hand", colour="bold")
+        for one in answer.by_hand:
+            page.verbatim(one, indent=2)
 
 
 def _changes(page: Page, changes: tuple[Change, ...]) -> None:
@@ -281,6 +290,7 @@ def _answer_json(answer: SolveAnswer) -> dict[str, Any]:
         },
         "solution": _solution_json(answer.solution),
         "commands": {tool: list(lines) for tool, lines in answer.commands.items()},
+        "by_hand": list(answer.by_hand),
         "newer": _solution_json(answer.newer),
         "not_judged": [{"name": one.name, "why": one.why} for one in answer.not_judged],
         "apart": list(map(_solution_json, answer.apart)),

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
-from compat.build import covers, default_build, release_key
+from compat.build import covers, default_build, has_python, release_key
 from compat.matrix import Matrix, Uncovered
 from compat.row import FrameworkRow
 from compat.specifier import first_release
@@ -116,7 +116,7 @@ class _Simulation:
             if rows and not here:
                 why = f"{one.name} {public} has no wheel for {platform.os_family} {platform.arch}"
                 yield Broken("framework-not-published", "error", why)
-            elif here and python and all(row.python is not None and python not in row.python for row in here):
+            elif here and not any(has_python(row, python) for row in here):
                 yield Broken(
                     "python-version-no-wheel", "error", f"{one.name} {public} has no wheel for Python {python}"
                 )
@@ -239,7 +239,7 @@ class _Simulation:
             (first_release(row.versions), row.build if traits_of(package).tagged else "")
             for row in rows
             if platform.os_family in row.os and platform.arch in row.arch and row.versions.startswith("==")
-            if "*" not in row.versions and (not python or row.python is None or python in row.python)
+            if "*" not in row.versions and has_python(row, python)
             if row.build != "cpu"
         }
         return sorted(found, key=lambda one: (release_key(one[0]), one[1]), reverse=True)

@@ -5,10 +5,12 @@ Source: `triton/knobs.py` of 3.3.0 (a variable, then its own) and its `compiler.
 
 from __future__ import annotations
 
+import os
 import re
 
 from compat.version import CudaVersion
 from doctor.host import Host, HostError
+from doctor.host.optional_reads import text_of
 from doctor.loader.cards import Card, Switch, describe, is_on
 from doctor.loader.code_tools import release_of
 from doctor.model.facts.environment import Distribution, Environment, Framework
@@ -77,7 +79,44 @@ def tools(host: Host, _environment: Environment, framework: Framework) -> CodeTo
         libdevice=Seen(tuple(path for path in files if host.is_file(path)), Place(own)),
         looked_in=(f"{own}/bin", f"{own}/lib"),
         named=tuple(named),
+        builds="Triton's kernels and torch.compile" if host.is_file(f"{_driver_source(framework)}") else "",
+        cache=_closed_cache(host),
+        nameless=_is_nameless(host, framework),
     )
+
+
+def _driver_source(framework: Framework) -> str:
+    """The C source of a module that Triton compiles when it first uses a GPU: triton/runtime/build.py of 2.1 to 3.9."""
+    return f"{framework.path}/backends/nvidia/driver.c"
+
+
+def _closed_cache(host: Host) -> str:
+    """The directory of compiled kernels, if neither it nor one can be made there: triton/knobs.py of 3.9."""
+    home = host.environ.get("TRITON_HOME") or host.environ.get("HOME", "")
+    folder = host.environ.get("TRITON_CACHE_DIR") or (f"{home.rstrip('/')}/.triton/cache" if home else "")
+    if not host.is_live or not folder.startswith("/"):
+        return ""
+    there = folder
+    while there and not host.exists(there):
+        there = there.rpartition("/")[0]
+    return "" if host.may_access(there or "/", "w") else folder
+
+
+_USER_NAMES = ("LOGNAME", "USER", "LNAME", "USERNAME")  # in the order of getpass.getuser()
+
+
+def _is_nameless(host: Host, framework: Framework) -> bool:
+    """Whether torch beside it names its cache by the user's name, and this user has none.
+
+    torch 2.13 and newer take the number then; 2.9.1 ends with a KeyError.
+    """
+    if not host.is_live or any(map(host.environ.get, (*_USER_NAMES, "TORCHINDUCTOR_CACHE_DIR"))):
+        return False
+    source = text_of(host, f"{framework.path.rpartition('/')[0]}/torch/_inductor/runtime/cache_dir_utils.py")
+    if "getuser" not in source or "uid_" in source:
+        return False
+    uid = str(os.geteuid())
+    return all(line.split(":")[2:3] != [uid] for line in text_of(host, "/etc/passwd").splitlines())
 
 
 def _interpreted(value: str) -> str:

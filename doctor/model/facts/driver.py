@@ -64,6 +64,7 @@ class CudaStart(NamedTuple):
     code: int  # what cuInit returned; 0 when ok or when it never answered
     error: str  # CUDA's own name and words
     why: str  # what spoke for asking
+    has_hmm: bool = False  # of an error: whether nvidia_uvm mirrors the address space of processes (HMM)
 
 
 def kernel_order(release: str) -> tuple[int, ...]:

@@ -56,14 +56,17 @@ class HalfInstalled(NamedTuple):
 
 
 class Unmet(NamedTuple):
-    """A requirement of a framework that is not installed, or too old, of those that are no part of a GPU stack."""
+    """A requirement of a package that is not installed, or in another release.
+
+    Of a framework: only those that are no part of a GPU stack, and releases that are too old.
+    """
 
     distribution: str  # whose requirement it is, "torch"
-    name: str  # "typing-extensions"
+    name: str  # "typing-extensions"; "python"
     specifier: str  # ">=4.10.0"; "" for any
     source: Place  # the METADATA file
     imported_at: Place | None = None  # where importing the framework imports it at once; None where that is not known
-    there: str = ""  # the release that is installed, older than any that is asked for; "" where none is
+    there: str = ""  # the release that is installed and does not satisfy it; "" where none is
 
     @property
     def wanted(self) -> str:
@@ -164,6 +167,7 @@ class InterpreterStart(NamedTuple):
     glibc: str = ""  # newest version of the C library that it asks for, "2.38"; "" for none
     fault: CannotStart | None = None
     what: str = ""  # the link's target, the loader, the library, the Python that starts ("3.13")
+    header: str = ""  # Python.h of it, which compilers need, where that is not there; "" where it is, or is unknown
 
 
 class Unloadable(Enum):
@@ -237,6 +241,7 @@ class Environment(NamedTuple):
     declared: tuple[str, ...] = ()  # the distributions that the manifest of `project` names
     owner: str = ""  # the other user whose it is, by name or number; "" where it is this user's or root's
     half_installed: Fact[tuple[HalfInstalled, ...]] = Unseen("the names in its directories were not read")
+    leftovers: tuple[str, ...] = ()  # what pip renamed to remove it, and left behind: .../~umpy
     unmet: Fact[tuple[Unmet, ...]] = Unseen("the requirements of its packages were not read")
     wheel_requirements: Fact[tuple[WheelRequirement, ...]] = Unseen("they are read where wheels of two CUDA majors are")
     hiding: tuple[HidingModule, ...] = ()

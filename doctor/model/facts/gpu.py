@@ -60,6 +60,7 @@ class Gpu(NamedTuple):
     refused: str = ""  # NVML's words, with their number, where it gives no handle, or the card is lost; else ""
     refused_code: int = 0  # its return code then
     remapping_failed: Fact[bool] = Unseen("it was not checked")  # there are no spare rows of memory left
+    licensed: Fact[bool | None] = Unseen("it is no virtual GPU")  # of a virtual GPU; None where it needs no licence
     recovery: Fact[str] = Unseen("it was not checked")  # what the driver wants done: "none", "reset", "restart", ...
 
     @property

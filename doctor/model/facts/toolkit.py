@@ -25,6 +25,9 @@ class CodeTools(NamedTuple):
     libdevice: Fact[tuple[str, ...]]
     looked_in: tuple[str, ...]  # every directory, also those that are not there
     named: tuple[tuple[str, str], ...] = ()  # variables that name a file or directory, with what they say
+    builds: str = ""  # what it builds with the C compiler and Python.h of this system; "" for nothing
+    nameless: bool = False  # its cache is named by the user's name, and this user has none
+    cache: str = ""  # the directory of what it compiled, where this user may not write; "" where that is open
 
 
 class Toolkit(NamedTuple):

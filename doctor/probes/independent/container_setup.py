@@ -1,6 +1,8 @@
-"""How Docker gives GPUs to containers here: its runtimes, and the CDI specifications for NVIDIA's GPUs.
+"""How GPUs get into containers: runtimes of Docker, containerd and CRI-O, and CDI specifications.
 
-Sources: Docker's reference, "dockerd" (daemon.json: runtimes, default-runtime); Container Device Interface, SPEC.md
+Sources: Docker's reference, "dockerd" (daemon.json: runtimes, default-runtime); containerd's docs/cri/config.md
+(runtimes.NAME.options.BinaryName, default_runtime_name, disabled_plugins) and CRI-O's docs/crio.conf.5.md
+(crio.runtime.runtimes.NAME, runtime_path, default_runtime); Container Device Interface, SPEC.md
 (directories, hostPath); NVIDIA Container Toolkit documentation, "Support for Container Device Interface".
 """
 
@@ -12,11 +14,13 @@ from typing import Any
 
 from compat.base.record import NamedTuple
 from doctor.host import Host, HostError, Missing
-from doctor.host.optional_reads import names_of
+from doctor.host.optional_reads import names_of, text_of
 from doctor.model.facts import IndependentProbe
 from doctor.model.facts.seen import Fact, Seen, Unseen
 
 DAEMON = "/etc/docker/daemon.json"
+CONTAINERD, CRIO = "/etc/containerd/config.toml", "/etc/crio/crio.conf"
+_SETTINGS_AT_MOST = 16  # files of one program
 _CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 _DAEMON_BYTES, _SPEC_BYTES = 1 << 20, 4 << 20
 _SPECS_AT_MOST, _PATHS_AT_MOST, _RUNTIMES_AT_MOST = 20, 2_000, 50
@@ -24,16 +28,23 @@ _SPECS_AT_MOST, _PATHS_AT_MOST, _RUNTIMES_AT_MOST = 20, 2_000, 50
 _PROGRAMS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/snap/bin")
 _HOST_PATH = re.compile(r"""["']?hostPath["']?\s*:\s*["']?([^"',\s}]+)""")
 _KIND = "nvidia.com/gpu"
+_COMMENT = re.compile(r"(?m)^\s*#.*$")
+_SECTION = re.compile(
+    r"""(?m)^\s*\[[^\]\n]*runtimes\.["']?([\w-]+)["']?(?:\.options)?\]\s*\n((?:(?!\s*\[)[^\n]*\n?)*)"""
+)
+_DEFAULT = re.compile(r"""(?m)^\s*default_runtime(?:_name)?\s*=\s*["']([\w-]+)["']""")
+_NO_CRI = re.compile(r"""(?m)^\s*disabled_plugins\s*=\s*\[[^\]]*["'](?:io\.containerd\.grpc\.v1\.)?cri["']""")
 _BUILT_IN = frozenset({"runc", "io.containerd.runc.v2"})
 
 
 class Runtime(NamedTuple):
-    """A runtime of Docker's for NVIDIA's GPUs."""
+    """A runtime for NVIDIA's GPUs."""
 
     name: str  # "nvidia"
-    path: str  # of its program as it is written, "" where daemon.json does not define it
+    path: str  # of its program as it is written, "" where no file defines it
     is_there: bool
     is_default: bool
+    file: str = DAEMON  # that names it
 
 
 class CdiSpecification(NamedTuple):
@@ -50,6 +61,7 @@ class ContainerSetup(NamedTuple):
     damaged: str  # why daemon.json cannot be used, "" if it can
     runtimes: tuple[Runtime, ...]
     specifications: tuple[CdiSpecification, ...]
+    no_cri: str = ""  # the file that turns containerd's part for Kubernetes off beside a runtime for GPUs
 
 
 def look(host: Host) -> Fact[ContainerSetup]:
@@ -60,7 +72,37 @@ def look(host: Host) -> Fact[ContainerSetup]:
         damaged, runtimes = _docker(host)
     except HostError as error:
         return Unseen(str(error))
-    return Seen(ContainerSetup(damaged, runtimes, tuple(_specifications(host))), f"{DAEMON}, {', '.join(_CDI_FOLDERS)}")
+    containerd = _settings(host, CONTAINERD, "/etc/containerd/conf.d")
+    crio = _settings(host, CRIO, "/etc/crio/crio.conf.d")
+    others = (*_of_toml(host, containerd, "BinaryName"), *_of_toml(host, crio, "runtime_path"))
+    off = [path for path, text in containerd.items() if others and _NO_CRI.search(text)]
+    return Seen(
+        ContainerSetup(damaged, (*runtimes, *others), tuple(_specifications(host)), "".join(off[:1])),
+        f"{DAEMON}, {CONTAINERD}, {CRIO}, {', '.join(_CDI_FOLDERS)}",
+    )
+
+
+def _settings(host: Host, main: str, folder: str) -> dict[str, str]:
+    """The settings of a program as text, by file: its own, and those that are added to it."""
+    more = [f"{folder}/{name}" for name in names_of(host, folder) if name.endswith((".toml", ".conf"))]
+    texts = {path: text_of(host, path, _DAEMON_BYTES) for path in (main, *more[:_SETTINGS_AT_MOST])}
+    return {path: _COMMENT.sub("", text) for path, text in texts.items() if text}
+
+
+def _of_toml(host: Host, texts: dict[str, str], key: str) -> Iterator[Runtime]:
+    """Yield NVIDIA's runtimes; the program stands in the section of a runtime, or in its options."""
+    default = next((found[1] for text in reversed(texts.values()) if (found := _DEFAULT.search(text))), "")
+    defined = set()
+    for path, text in texts.items():
+        for name, body in _SECTION.findall(text):
+            program = re.search(rf"""(?m)^\s*{key}\s*=\s*["']([^"'\n]+)""", body)
+            defined.add(name)
+            if program and "nvidia" in program[1]:
+                yield Runtime(
+                    name, program[1], is_there=_is_program(host, program[1]), is_default=name == default, file=path
+                )
+    if "nvidia" in default and default not in defined:
+        yield Runtime(default, "", is_there=False, is_default=True, file=next(reversed(texts)))
 
 
 def _docker(host: Host) -> tuple[str, tuple[Runtime, ...]]:

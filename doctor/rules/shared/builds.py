@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 
 from compat.base.record import NamedTuple
-from compat.build import covers, gpu_packages, is_cuda_row, oldest_cuda, release_key
+from compat.build import covers, gpu_packages, has_python, is_cuda_row, oldest_cuda, release_key
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import Advice, ChangePackages, InstallPackage, Need
 from compat.row import FrameworkRow
@@ -125,8 +125,7 @@ def _all_rows(package: str, matrix: Matrix) -> tuple[FrameworkRow, ...]:
 
 def has_wheel(row: FrameworkRow, environment: Environment) -> bool:
     """Whether a build has a wheel for the Python of an environment; yes where either is not known."""
-    python = ".".join(value_or(environment.python, "").split(".")[:2])
-    return not python or row.python is None or python in row.python
+    return has_python(row, ".".join(value_or(environment.python, "").split(".")[:2]))
 
 
 def _is_published(row: FrameworkRow) -> bool:

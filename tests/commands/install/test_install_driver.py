@@ -150,7 +150,7 @@ def test_secure_boot_asks_for_a_key(target: Target, command: str) -> None:
     [
         (machines.WSL, "do not install a driver inside WSL"),
         (machines.DOCKER, "a container uses its host's driver"),
-        (machines.JETSON, "flash one that has it with NVIDIA SDK Manager"),
+        (machines.JETSON, "upgrade the board's system"),
         (machines.WINDOWS, "then restart Windows"),
     ],
 )

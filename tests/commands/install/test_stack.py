@@ -38,6 +38,7 @@ from installers.steps.download import Download
 from installers.steps.extract import Extract
 from installers.steps.pause import Pause
 from installers.steps.unless import Unless
+from installers.steps.write_file import WriteFile
 from tests.installers.test_methods import shellcheck
 from tests.installers.test_scripts import mistakes, unknown_calls
 from tests.machine import driver, environment, gpu, machine, seen, system, toolkits, unseen
@@ -129,11 +130,16 @@ TABLE = (
         "theano",
         "GTX 1080",
         "ubuntu-16.04",
-        ("toolkit-9-1", "cudnn-9.1", "python=3.8", "pygpu", "theano>=1.0"),
+        ("toolkit-9-2", "cudnn-9.2", "python=3.8", "pygpu", "theano>=1.0"),
     ),
     Case("theano==1.0.2", "GTX 1080", "ubuntu-16.04", ("python=3.6", "pygpu", "theano==1.0.2")),
     Case("theano==0.8.2", "GTX 1060", "ubuntu-16.04", ("cuda-toolkit-8-0", "cudnn-8.0-linux-x64-v5.", "theano==0.8.2")),
-    Case("theano==0.8.2", "GTX 1060", "windows", ("cuda_8.0.61_win10", "conda create", "theano==0.8.2")),
+    Case(
+        "theano==0.8.2",
+        "GTX 1060",
+        "windows",
+        ("cuda_8.0.61_win10", "conda.exe create", "libpython m2w64-toolchain", "theano==0.8.2", "cnmem = 0.8"),
+    ),
     Case("theano==0.9.0", "GTX 1080", "ubuntu-18.04", ("cuda_8.0.61", "cudnn-8.0", "theano==0.9.0")),
     Case("onnxruntime-gpu", "RTX 4090", "ubuntu-24.04", ("onnxruntime-gpu",)),
     Case("cupy", "RTX 4090", "ubuntu-24.04", ("cuda", "cupy-cuda13x")),
@@ -208,7 +214,9 @@ def test_a_stack_is_what_rows_say(case: Case) -> None:
 
 
 def _python_is_published(text: str, row: FrameworkRow) -> None:
-    found = re.search(r"python(3\.\d+) -m venv \.venv|--python (3\.\d+)|python=(\d\.\d+)|Python(3\d+)\\python", text)
+    found = re.search(
+        r"python(\d\.\d+) -m (?:venv|virtualenv) \.venv|--python (3\.\d+)|python=(\d\.\d+)|Python(3\d+)\\python", text
+    )
     assert found, text
     python = next(filter(None, found.groups()))
     python = python if "." in python else f"3.{python[1:]}"
@@ -293,7 +301,7 @@ def test_powershell_scripts_parse_and_call_what_5_1_has(name: str) -> None:
     text = script_powershell.script(prepared.plan, prepared.target)
     assert mistakes(text) == []
     assert unknown_calls(text) == []
-    made = text.index("conda create" if "conda create" in text else "-m venv")
+    made = min(at for at in map(text.find, ("conda create", "conda.exe create", "-m venv")) if at > 0)
     assert text.index("if (Test-Driver '") < text.index("\nexit 4\n") < made
 
 
@@ -306,6 +314,35 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
         < text.index("writable /usr/local/cuda-8.0/lib64\n")
         < text.index("cudnn-8.0")
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "host", "settings"),
+    [
+        ("keras==1.2.2", "windows", "theano==0.8.2", ".keras/keras.json"),
+        ("keras==1.2.2", "ubuntu-16.04", "theano==0.8.2", ".keras/keras.json"),
+        ("keras", "ubuntu-24.04", "tensorflow[and-cuda]", ""),
+        ("transformers", "ubuntu-24.04", "torch", ""),
+    ],
+)
+def test_what_has_no_gpu_code_comes_upon_its_host(name: str, place: str, host: str, settings: str) -> None:
+    prepared = prepare(ordered(Case(name, "GTX 1060" if settings else "RTX 4090", place)), MATRIX)
+    text = "\n".join(commands(prepared.plan, prepared.target))
+    assert text.index(host) < text.index(f"install {name}" if "==" in name else name) < text.index("gpudoctor check")
+    assert settings in text
+    assert f"import {name.partition('=')[0]}" in text
+
+
+def test_settings_of_theano_on_windows_are_complete() -> None:
+    prepared = prepare(ordered(Case("theano==0.8.2", "GT 640M", "windows")), MATRIX)
+    [written] = [step for step in prepared.plan.steps if isinstance(step, WriteFile)]
+    keys = {line.partition(" = ")[0] for line in written.lines if not line.startswith("[")}
+    assert keys == {
+        *("device", "floatX", "optimizer_including", "allow_input_downcast", "cnmem", "root"),
+        *("fastmath", "compiler_bindir", "flags", "cxxflags"),
+    }
+    assert "compiler_bindir = C:\\Program Files (x86)\\Microsoft Visual Studio 14.0\\VC\\bin" in written.lines
+    assert any("Visual Studio 2015" in getattr(step, "text", "") for step in prepared.plan.steps)
 
 
 # --- what no rows make ------------------------------------------------------------------------------------------------
@@ -327,13 +364,9 @@ def test_what_a_later_part_needs_is_looked_at_there() -> None:
         (["theano", "--gpu", "GTX 1080", "--distribution", "ubuntu-24.04"], "no toolkit is known"),
         (
             ["caffe", "--gpu", "GTX 1080", "--distribution", "ubuntu-16.04"],
-            "is known: compile it by hand, with its libraries",
+            "is known. People use `docker run",
         ),
-        (
-            ["keras", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"],
-            "gpudoctor install stack tensorflow",
-        ),
-        (["transformers", "--gpu", "RTX 4090", "--distribution", "ubuntu-24.04"], "gpudoctor install stack torch"),
+        (["torch7", "--gpu", "GTX 1080", "--distribution", "ubuntu-16.04"], "gpudoctor install stack torch"),
         (["tensorflow", "--gpu", "RTX 5090", "--os", "windows"], "with --os wsl"),
         (["jax", "--gpu", "RTX 4090", "--os", "windows"], "with --os wsl"),
         (["torch", "--gpu", "RTX 4090", "--distribution", "ubuntu-99.04"], "ubuntu 99.04 on x86_64 is unknown"),

@@ -171,3 +171,21 @@ def test_without_root_nothing_is_begun(vendor: Vendor, tmp_path: Path) -> None:
     text = run_inside(root_of("trixie"), tmp_path / "run", added, f"chmod 777 /tmp; {commands}")
     assert "some of these steps need root, and sudo is not installed" in text
     assert text.splitlines()[-1] == "refused"
+
+
+def test_a_user_with_sudo_owns_the_environment(vendor: Vendor, tmp_path: Path) -> None:
+    """In a directory with a blank in its name, twice; packages and repositories are root's."""
+    script = script_for("debian-12", vendor)
+    release = next(line for line in script.splitlines() if "pip install torch==" in line).partition("==")[2].split()[0]
+    added = laid_over(tmp_path / "added", script, {"usr/bin/nvidia-smi": SMI, "etc/sudoers.d/u": ""})
+    _wheel(added / "srv/wheels", release)
+    run = "cd '/home/u/my work' && PIP_NO_INDEX=1 PIP_FIND_LINKS=/srv/wheels bash /srv/stack.sh"
+    commands = (
+        "echo 'u ALL=(ALL) NOPASSWD:ALL' >/etc/sudoers.d/u; chmod 440 /etc/sudoers.d/u; chown root: /etc/sudoers.d/u; "
+        f'useradd -m u; install -d -o u \'/home/u/my work\'; su u -c "{run}"; su u -c "{run}"; '
+        "stat -c 'owner %U' '/home/u/my work/.venv' '/home/u/my work/.venv/bin/python3'; ls /srv/installed || :"
+    )
+    text = run_inside(root_of("bookworm", "sudo"), tmp_path / "run", added, commands)
+    assert text.count("Done.") == 2
+    assert text.count("owner u") == 2
+    assert text.rpartition("Done.")[0].count("it already exists") >= 3

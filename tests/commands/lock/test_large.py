@@ -48,6 +48,7 @@ def written(folder: Path, name: str, count: int) -> str:
     return str(path)
 
 
+@pytest.mark.no_cover  # other tests run the same lines
 @pytest.mark.parametrize("name", FORMS)
 def test_thousands_of_markers(tmp_path: Path, name: str) -> None:
     taken = []

@@ -23,6 +23,7 @@ NAMED = (
 )
 
 
+@pytest.mark.no_cover  # other tests run the same lines
 @pytest.mark.parametrize("name", RIDERS.split())
 def test_what_runs_on_a_framework_is_answered(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["matrix", "can", name, "--gpu", "L4", "--driver", "580.65.06", "--os", "linux", "--arch", "x86_64"]

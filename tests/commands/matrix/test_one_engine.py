@@ -81,3 +81,9 @@ def test_the_cuda_of_the_system(
     for command in ("can", "solve"):
         assert ask(command, *ask_for, "--gpu", "A100") == status, command
         assert says in " ".join(capsys.readouterr().out.split()), command
+
+
+@pytest.mark.parametrize("asked", ["cuda==12.99", "cuda==12.8.7", "cudnn==9.99"])
+def test_a_release_of_the_system_that_no_row_has_is_unknown(asked: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask("can", asked, "--gpu", "A100") == 4
+    assert f"no matrix row covers {asked}" in capsys.readouterr().out

@@ -44,6 +44,7 @@ def chosen(answer: dict[str, Any]) -> dict[str, str]:
         "sglang",
     ],
 )
+@pytest.mark.no_cover  # other tests run the same lines
 def test_the_common_wishes_are_answered(wish: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each was refused: one name without rows discarded the whole question."""
     status, answer = asked(capsys, "solve", *wish.split(), "--gpu", "L4", "--driver", "580")
@@ -159,6 +160,7 @@ def test_the_kernels_that_are_pinned_decide(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.no_cover  # a trace costs as much again
+@pytest.mark.no_cover  # it is timed
 def test_four_packages_are_solved_in_half_a_second(capsys: pytest.CaptureFixture[str]) -> None:
     asked(capsys, "solve", "torch", "transformers", "accelerate", "bitsandbytes", "--gpu", "L4")
     before = time.process_time()

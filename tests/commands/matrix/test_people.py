@@ -18,6 +18,7 @@ MATRIX = Matrix()
 YES, NO, REFUSED, UNKNOWN = 0, 1, 2, 4
 ASKED = {
     YES: (
+        "solve flash-attn torch --gpu 'RTX 4090'",  # a wheel of its releases: 2.8.3 beside torch 2.8
         "can torch --gpu 'RTX 5090'",
         "can torch==2.7.0+cu128 --gpu 'RTX 5080' --os windows",
         "can torch==2.7.1 --gpu 'RTX 5070' --python 3.9",
@@ -96,7 +97,6 @@ ASKED = {
     ),
     UNKNOWN: (
         "can torch==2.9.1 --gpu 'Jetson AGX Orin'",
-        "solve flash-attn torch --gpu 'RTX 4090'",  # built beside the torch that is there, or a wheel of its releases
         "can tensorflow --gpu 'RTX 5090'",  # PTX only, and reports differ; conda-forge has code
         "can cupy-cuda11x --gpu 'RTX 5090'",  # CUDA 11 does not know the card
         "can paddlepaddle-gpu==3.2.0 --gpu 'RTX 5090'",

@@ -336,6 +336,7 @@ def one_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
 MATRIX_OF_ALL = Matrix()
 
 
+@pytest.mark.no_cover  # other tests run the same lines
 @pytest.mark.usefixtures("one_matrix")
 def test_questions_as_people_ask_them(capsys: pytest.CaptureFixture[str]) -> None:
     """None is answered wrongly, and at most one in twenty with "unknown"."""

@@ -87,3 +87,35 @@ def test_can_names_the_release_that_goes_with_what_it_requires(capsys: pytest.Ca
     can, solve_ = (json.loads('{"schema"' + one.rpartition("}")[0] + "}") for one in answers[1:])
     best = can["cases"][0]["answers"][0]["build"]
     assert best.partition(" ")[2] == solve_["solution"]["builds"][0]["release"]
+
+
+@pytest.mark.parametrize(("asked", "below"), [("gymnax==1.0.1", (0, 12)), ("gymnax==1.0.0", (0, 7))])
+def test_the_limit_on_a_package_holds_for_its_plugin(
+    asked: str, below: tuple[int, int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """jax-cuda12-plugin stands for the jax of its own release: METADATA of gymnax 1.0.1 has jax<0.12."""
+    status, said = solved(f"{asked} --gpu 'RTX 5090' --driver 580.95.05", capsys)
+    assert status == YES
+    plugin = next(one for one in said["solution"]["builds"] if one["package"].startswith("jax-cuda"))
+    assert tuple(map(int, plugin["release"].split(".")[:2])) < below
+
+
+@pytest.mark.parametrize(
+    ("asked", "torch"),
+    [
+        ("torch torchaudio --gpu 'RTX 5090' --driver 580.95.05", "2.14.1"),  # 2.15.0 is built for CUDA 13.2
+        ("torchcrepe --gpu 'RTX 5090' --driver 580.95.05", "2.14.1"),  # requires torchaudio
+        ("torch==2.14.1+cu126 torchaudio --gpu V100 --driver 580.95.05", "2.14.1"),  # from torch's index
+        ("torch==2.9.1+cu126 torchaudio --gpu V100 --driver 580.95.05", "2.9.1"),
+    ],
+)
+def test_torchaudio_has_the_cuda_of_torch(asked: str, torch: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """torchaudio 2.11.0, for CUDA 13.0, beside torch 2.15.0 raises at its import: tried."""
+    status, said = solved(asked, capsys)
+    assert status == YES
+    assert {one["package"]: one["release"] for one in said["solution"]["builds"]}["torch"] == torch
+
+
+def test_torchaudio_refuses_another_minor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(shlex.split("matrix solve torch==2.15.0+cu132 torchaudio --gpu 'RTX 5090'")) == NO
+    assert "refuses the CUDA 13.2 of torch 2.15.0 (cu132)" in " ".join(capsys.readouterr().out.split())

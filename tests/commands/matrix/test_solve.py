@@ -196,3 +196,11 @@ def test_an_extra_that_leaves_cuda_to_the_system_is_kept(capsys: pytest.CaptureF
 def test_what_is_no_package_is_said(specs: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["matrix", "solve", *specs, "--gpu", "GTX 1650"]) == 2
     assert "is no package: name one that uses it" in capsys.readouterr().err
+
+
+def test_what_pip_does_not_bring_comes_by_hand_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["matrix", "solve", "flash-attn", "--gpu", "RTX 4090", "--driver", "580.95.05"]) == 0
+    text = capsys.readouterr().out
+    assert "pip install torch==2.8.0 --index-url" in text
+    assert "pip install 'flash-attn==2.8.3' --no-build-isolation" in text
+    assert "flash-attn 3.*" not in text  # for Hopper

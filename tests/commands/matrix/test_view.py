@@ -16,6 +16,7 @@ from doctor.cli import execute
 from doctor.commands.matrix.columns import LAYOUTS, exact, pythons, targets
 from doctor.commands.matrix.pages import pages, write
 from doctor.commands.matrix.show import ABOUT, shown
+from tests.each import each
 
 MATRIX = Matrix()
 FORMATS = ("text", "json", "markdown", "csv")
@@ -34,7 +35,7 @@ def _text(product: str, name: str = "") -> str:
 
 @pytest.mark.no_cover  # a sweep over lines that others cover
 @pytest.mark.parametrize("style", FORMATS)
-@pytest.mark.parametrize("product", products())
+@each("product", products())
 def test_every_product_in_every_format(product: str, style: str) -> None:
     text, status = shown(product, "", style, MATRIX)
     assert status == 0
@@ -230,7 +231,7 @@ def test_pages_of_products_that_are_gone_are_removed(tmp_path: Path) -> None:
     assert all(path.stat().st_size < 100_000 for path in tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("product", products())
+@each("product", products())
 def test_a_row_of_every_product_is_found_by_its_id_or_refused_in_one_line(
     product: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,6 +24,7 @@ from tests.lab.cases import (
     own_search,
     packages,
     python_advice,
+    reported,
     speech,
     surroundings,
     variables,
@@ -55,5 +56,6 @@ CASES: tuple[Case, ...] = (
     *python_advice.CASES,
     *own_search.CASES,
     *clusters.CASES,
+    *reported.CASES,
     *windows.CASES,
 )

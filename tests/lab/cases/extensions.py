@@ -88,6 +88,11 @@ WITH_TRITON = package(
 )
 
 
+# Triton, which compiles a C module when it first uses a GPU, and the headers that it needs.
+BUILDING = package("triton", "3.5.1", {**TRITON, "triton/backends/nvidia/driver.c": ""})
+HEADERS = files({"/usr/include/python3.12/Python.h": ""})
+
+
 def torchcodec(version: str, build: str = "") -> Part:
     """Its metadata asks for no torch; a library for each release of FFmpeg, of which one fits at most."""
     core = elf_bytes("libtorchcodec_core7.so", needed=("libtorch.so", "libc10.so", "libavcodec.so.61"))
@@ -152,6 +157,33 @@ CASES: tuple[Case, ...] = (
         "the same with it",
         together(WORKSTATION, WITH_TRITON, package("triton", "3.5.1", TRITON)),
     ),
+    fault(
+        "triton-without-a-compiler",
+        "Triton in a system without gcc and clang",
+        BUILDING,
+        HEADERS,
+        without("/usr/bin/gcc*"),
+        codes=("jit-tools-missing",),
+        first="jit-tools-missing",
+        where="pretended",
+    ),
+    fault(
+        "triton-without-headers",
+        "Triton beside a Python without its headers",
+        BUILDING,
+        codes=("jit-tools-missing",),
+        first="jit-tools-missing",
+    ),
+    fault(
+        "deepspeed-without-nvcc",
+        "DeepSpeed, which compiles its operators, without a CUDA toolkit",
+        package("deepspeed", "0.18.0"),
+        without("/usr/local/cuda*"),
+        codes=("jit-tools-missing",),
+        first="jit-tools-missing",
+    ),
+    Case("triton-that-can-build", "Triton with a compiler and headers", together(WORKSTATION, BUILDING, HEADERS)),
+    Case("deepspeed-with-nvcc", "DeepSpeed with a toolkit", together(WORKSTATION, package("deepspeed", "0.18.0"))),
     fault(
         "torchvision-and-torchaudio-left-behind",
         "torch was upgraded alone: both of its companions are made for torch 2.8",

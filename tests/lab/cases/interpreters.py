@@ -139,6 +139,34 @@ CASES = (
         codes=("local-module-hides-framework",),
         first="local-module-hides-framework",
     ),
+    fault(
+        "requirement-of-another-torch",
+        "a package that requires another torch, and a Python that is newer",
+        files({f"{site_of()}/my_ops-1.0.dist-info/METADATA": "Name: my-ops\nVersion: 1.0\nRequires-Dist: torch<2.6\n"}),
+        codes=("requirement-not-met",),
+        first="requirement-not-met",
+    ),
+    fault(
+        "numpy-leftover",
+        "pip was killed while it removed NumPy",
+        files({f"{site_of()}/~umpy/__init__.py": "", f"{site_of()}/~umpy-2.2.6.dist-info/METADATA": "Name: numpy\n"}),
+        codes=("corrupted-install",),
+        first="corrupted-install",
+    ),
+    Case(
+        "requirements-met",
+        "a package whose requirements hold, of those that are for this system",
+        together(
+            WORKSTATION,
+            files(
+                {
+                    f"{site_of()}/my_ops-1.0.dist-info/METADATA": "Name: my-ops\nVersion: 1.0\n"
+                    "Requires-Dist: torch>=2\nRequires-Dist: pywin32; sys_platform == 'win32'\n"
+                    "Requires-Dist: pytest; extra == 'test'\n"
+                }
+            ),
+        ),
+    ),
     Case(
         "torch-beside-a-directory",
         "PYTHONPATH leads to a directory torch that is no package",

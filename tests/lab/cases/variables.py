@@ -24,6 +24,8 @@ GONE = (
     ("numba-driver-gone", "Numba is told of a libcuda that is gone", "NUMBA_CUDA_DRIVER", "/opt/old/libcuda.so.1"),
     ("cudnn-path-gone", "CUDNN_PATH names a directory of another machine", "CUDNN_PATH", "/opt/cudnn"),
     ("module-loading", "a value of CUDA_MODULE_LOADING that CUDA does not know", "CUDA_MODULE_LOADING", "ON_DEMAND"),
+    ("alloc-conf", "a key that torch's allocator does not have", "PYTORCH_CUDA_ALLOC_CONF", "expandable_segment:True"),
+    ("nccl-flag", "NCCL reads a word as 0, so that it keeps P2P on", "NCCL_P2P_DISABLE", "true"),
     ("arch-list", "extensions would be built for another card", "TORCH_CUDA_ARCH_LIST", "7.0;7.5"),
 )
 
@@ -115,6 +117,12 @@ CASES = (
             "NVCC_CCBIN": "gcc-13",
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
             "CUDA_MODULE_LOADING": "LAZY",
+            "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True,max_split_size_mb:512",
+            "NCCL_P2P_DISABLE": "1",
+            "NCCL_DEBUG": "INFO",
+            "NCCL_SOCKET_IFNAME": "^docker,lo",
+            "TF_FORCE_GPU_ALLOW_GROWTH": "True",  # without TensorFlow, nobody reads it
+            "OLLAMA_KEEP_ALIVE": "-1",
             "TORCH_CUDA_ARCH_LIST": "7.5 8.0 8.6 9.0+PTX",
         },
         nvml=TWO,

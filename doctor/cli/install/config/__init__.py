@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,8 +13,6 @@ from doctor.cli.install import Script, Style, Sudo, System, Yes, hide_progress, 
 if TYPE_CHECKING:
     from doctor.commands.install.install import Prepared
 
-__all__ = ["Apply", "Conda", "Name", "Script", "Style", "Sudo", "System", "Yes", "answer"]
-
 _NOT_CHANGED = 2
 
 Apply = Annotated[
@@ -22,14 +21,30 @@ Apply = Annotated[
 ]
 Conda = Annotated[str, typer.Option(metavar="PREFIX", help="Only while this conda environment is active.")]
 Name = Annotated[str, typer.Option(metavar="NAME", help="Name of the file to write.")]
+# Options that several commands have, in the order of their help.
+NAMES = {"name": (Name, "gpudoctor-cuda"), "conda": (Conda, "")}
+CHANGE = {"system": (System, ""), "script": (Script, ""), "apply": (Apply, False), "yes": (Yes, False)}
+AS_ROOT = {"sudo": (Sudo, False)}
+STYLE = {"style": (Style, "text")}
+EXITS: dict[int | str, str] = {0: "printed, or done", 2: "bad usage or input, or nothing changed"}
 
 
-def answer(prepared: Prepared, script: str, style: str, *, apply: bool, yes: bool, sudo: bool = False) -> None:
-    """Print the plan, or carry it out and exit with what came of it."""
+def answer(
+    prepare: Callable[..., Prepared],
+    *,
+    system: str,
+    script: str,
+    style: str,
+    apply: bool,
+    yes: bool,
+    sudo: bool = False,
+) -> None:
+    """Print the plan that is prepared for a system, or carry it out and exit with what came of it."""
     from compat.matrix import Matrix  # late, as what follows: `gpudoctor install --help` loads this module, too
     from doctor.commands.install.install import BadOrder, shown
     from doctor.output.write import terminal_style
 
+    prepared = prepare(os_family=system)
     if not apply:
         print(shown(prepared, script, style, Matrix.of_user(), terminal_style()), end="")
         return

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Script, Style, System, Yes, answer
+from doctor.cli._options import with_options
+from doctor.cli.install.config import CHANGE, EXITS, STYLE, answer
 
 
+@with_options(CHANGE, STYLE)
 def keras(
     back_end: Annotated[str, typer.Argument(metavar="BACKEND", help="tensorflow, theano, jax, torch, cntk, openvino.")],
-    system: System = "",
-    script: Script = "",
-    apply: Apply = False,
-    yes: Yes = False,
-    style: Style = "text",
+    **given: Any,
 ) -> None:
     """Print the step that lets Keras use a back end; with --apply, write it. Other settings in keras.json stay."""
     from doctor.commands.install.configure import (
         keras as prepared,  # late: `gpudoctor install --help` loads this module, too
     )
 
-    answer(prepared(back_end, system), script, style, apply=apply, yes=yes)
+    answer(partial(prepared, back_end), **given)
 
 
 COMMAND = Command(
     keras,
     "gpudoctor install config keras theano",
     "gpudoctor install config keras jax --apply",
-    exits={
-        0: "printed, or done",
-        2: "bad usage or input, or nothing changed",
-    },
+    exits=EXITS,
 )

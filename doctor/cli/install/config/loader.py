@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Conda, Name, Script, Style, Sudo, System, Yes, answer
+from doctor.cli._options import with_options
+from doctor.cli.install.config import AS_ROOT, CHANGE, EXITS, NAMES, STYLE, answer
 
 
+@with_options(NAMES, CHANGE, AS_ROOT, STYLE)
 def loader(
     directory: Annotated[
         str, typer.Argument(metavar="[DIR]", help="A directory of libraries, /usr/local/cuda/lib64 by default.")
     ] = "",
-    name: Name = "gpudoctor-cuda",
-    conda: Conda = "",
-    system: System = "",
-    script: Script = "",
-    apply: Apply = False,
-    yes: Yes = False,
-    sudo: Sudo = False,
-    style: Style = "text",
+    **given: Any,
 ) -> None:
     """Print the steps that let Linux's loader search a directory; with --apply, carry them out (as root).
 
@@ -32,7 +28,7 @@ def loader(
         loader as prepared,
     )
 
-    answer(prepared(directory, name, conda, system), script, style, apply=apply, yes=yes, sudo=sudo)
+    answer(partial(prepared, directory, given.pop("name"), given.pop("conda")), **given)
 
 
 COMMAND = Command(
@@ -40,8 +36,5 @@ COMMAND = Command(
     "gpudoctor install config loader",
     "gpudoctor install config loader /opt/cudnn/lib --name cudnn --apply",
     "gpudoctor install config loader --conda $CONDA_PREFIX --apply",
-    exits={
-        0: "printed, or done",
-        2: "bad usage or input, or nothing changed",
-    },
+    exits=EXITS,
 )

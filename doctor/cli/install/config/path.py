@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Conda, Name, Script, Style, System, Yes, answer
+from doctor.cli._options import with_options
+from doctor.cli.install.config import CHANGE, EXITS, NAMES, STYLE, answer
 
 
+@with_options(NAMES, CHANGE, STYLE)
 def path(
     directory: Annotated[
         str, typer.Argument(metavar="[DIR]", help="A directory of programs, /usr/local/cuda/bin by default.")
     ] = "",
-    name: Name = "gpudoctor-cuda",
-    conda: Conda = "",
-    system: System = "",
-    script: Script = "",
-    apply: Apply = False,
-    yes: Yes = False,
-    style: Style = "text",
+    **given: Any,
 ) -> None:
     """Print the steps that put CUDA's programs (nvcc) first on PATH; with --apply, carry them out.
 
@@ -30,7 +27,7 @@ def path(
         path as prepared,
     )
 
-    answer(prepared(directory, name, conda, system), script, style, apply=apply, yes=yes)
+    answer(partial(prepared, directory, given.pop("name"), given.pop("conda")), **given)
 
 
 COMMAND = Command(
@@ -38,8 +35,5 @@ COMMAND = Command(
     "gpudoctor install config path",
     "gpudoctor install config path /usr/local/cuda-12.8/bin --apply",
     "gpudoctor install config path --conda $CONDA_PREFIX --apply",
-    exits={
-        0: "printed, or done",
-        2: "bad usage or input, or nothing changed",
-    },
+    exits=EXITS,
 )

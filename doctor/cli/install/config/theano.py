@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from doctor.cli import Command
-from doctor.cli.install.config import Apply, Script, Style, System, Yes, answer
+from doctor.cli._options import with_options
+from doctor.cli.install.config import CHANGE, EXITS, STYLE, answer
 
 
+@with_options(CHANGE, STYLE)
 def theano(
     device: Annotated[str, typer.Option(metavar="NAME", help="cuda0, gpu0, 0, cpu; the first GPU by default.")] = "",
     cnmem: Annotated[str, typer.Option(metavar="SHARE", help="Of memory, reserved at the start: 0 off, 1 all.")] = "",
@@ -17,11 +20,7 @@ def theano(
     flags: Annotated[str, typer.Option("--nvcc-flags", metavar="WORDS", help="Added under [nvcc].")] = "",
     home: Annotated[str, typer.Option("--cudnn-home", metavar="DIR", help="cuDNN directory.")] = "",
     cudnn: Annotated[bool, typer.Option("--cudnn/--no-cudnn", help="Let Theano insist on cuDNN.")] = True,
-    system: System = "",
-    script: Script = "",
-    apply: Apply = False,
-    yes: Yes = False,
-    style: Style = "text",
+    **given: Any,
 ) -> None:
     """Print the settings that .theanorc (.theanorc.txt on Windows) needs; with --apply, merge them into it.
 
@@ -33,7 +32,7 @@ def theano(
     from doctor.commands.install.configure import theano as prepared
 
     asked = TheanoAsked(device=device, cnmem=cnmem, version=version, flags=flags, cudnn_home=home, cudnn=cudnn)
-    answer(prepared(asked, Matrix.of_user(), system), script, style, apply=apply, yes=yes)
+    answer(partial(prepared, asked, Matrix.of_user()), **given)
 
 
 COMMAND = Command(
@@ -41,9 +40,5 @@ COMMAND = Command(
     "gpudoctor install config theano",
     "gpudoctor install config theano --theano 0.8.2 --cnmem 0.8 --apply",
     "gpudoctor install config theano --nvcc-flags=-arch=sm_30 --script bash",
-    exits={
-        0: "printed, or done",
-        2: "bad usage or input, or nothing changed",
-        1: "done, but an error remains",
-    },
+    exits={**EXITS, 1: "done, but an error remains"},
 )

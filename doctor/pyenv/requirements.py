@@ -1,0 +1,96 @@
+"""What installed packages require of each other, compared as `pip check` does: Requires-Dist and Requires-Python.
+
+Extras that a package requires of another one count as well. What a marker says that cannot be evaluated here is left
+out. Source: PyPA, "Core metadata specifications" and "Dependency specifiers".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from compat.specifier import accepts
+from compat.traits import traits_of
+from doctor.host import Host, HostError
+from doctor.host.snapshot import remembered
+from doctor.model.facts.environment import Distribution, Unmet
+from doctor.model.facts.seen import Place
+from doctor.pyenv.metadata import fields, header, marker_holds, metadata_file, normal, tidy
+
+_MEMORY = "requirements"
+_AT_MOST = 500  # lines of one package
+_REQUIREMENT = re.compile(r"([\w.-]+)(?:\[([\w.,-]*)\])?([^@]*)(@?)")
+_VARIANT = re.compile(r"-(?:binary|contrib|cpu|cu\d+|cuda\d+x?|gpu|headless)\b")  # builds of the same modules
+
+
+def unmet_among(host: Host, distributions: tuple[Distribution, ...], python: str) -> Iterator[Unmet]:
+    """Yield what does not hold of the packages that Python imports; none for a file that cannot be read."""
+    found = {one.name: one for one in distributions if not one.hidden_by}
+    said = {name: _said(host, one) for name, one in found.items() if one.kind == "wheel"}
+    for name, (needs_python, _) in said.items():
+        if needs_python and python and not _keeps(needs_python, python):
+            yield Unmet(name, "python", needs_python, Place(metadata_file(found[name])), there=python)
+    todo, done = [(name, "", name) for name in said], set()
+    while todo:
+        name, extra, asking = todo.pop(0)
+        if (name, extra) in done or name not in said:
+            continue
+        done.add((name, extra))
+        marks = {"os_family": host.os_family, "site": found[name].site, "extra": extra, "python": python}
+        for required, extras, specifier in _requirements(host, said[name][1], marks, extra=extra):
+            todo += [(required, normal(one), asking) for one in extras.split(",") if one]
+            there = found.get(required)
+            if there and _keeps(specifier, there.version):
+                continue
+            if there or not _has_sister(required, found):
+                place = Place(metadata_file(found[name]))
+                yield Unmet(asking, required, specifier, place, there=there.version if there else "")
+
+
+def _said(host: Host, one: Distribution) -> tuple[str, list[str]]:
+    """Requires-Python, and the lines of Requires-Dist."""
+    path = metadata_file(one)
+
+    def read() -> list[Any]:
+        text = header(host, path)
+        return [next(iter(fields(text, "Requires-Python")), ""), fields(text, "Requires-Dist")[:_AT_MOST]]
+
+    try:
+        needs_python, lines = remembered(host, path, _MEMORY, read, _is_said)
+    except HostError:
+        return "", []
+    return needs_python, lines
+
+
+def _is_said(said: Any) -> bool:
+    if not isinstance(said, list) or [*map(type, said)] != [str, list]:
+        return False
+    return all(isinstance(one, str) for one in said[1])
+
+
+def _requirements(host: Host, lines: list[str], marks: dict[str, str], *, extra: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name, extras and specifier of the lines that hold: of an extra, those that name it."""
+    for line in lines:
+        requirement, _, marker = line.partition(";")
+        found = _REQUIREMENT.match(tidy(requirement))
+        if not found or ("extra" in marker) != bool(extra):
+            continue
+        if not marker.strip() or marker_holds(host, marker, marks):
+            yield normal(found[1]), found[2] or "", found[3]
+
+
+def _keeps(specifier: str, version: str) -> bool:
+    """Whether a version satisfies a specifier; one in no valid form counts as kept."""
+    if not version[:1].isdigit() or not any(map(str.isdigit, specifier)):
+        return True
+    try:
+        return accepts(specifier, version)
+    except ValueError:
+        return True
+
+
+def _has_sister(name: str, found: Mapping[str, Distribution]) -> bool:
+    """Whether a package that has the same modules serves: a build for GPUs, or one without windows."""
+    family, stem = traits_of(name).id, _VARIANT.sub("", name)
+    return any((family and traits_of(one).id == family) or _VARIANT.sub("", one) == stem for one in found)
