@@ -115,4 +115,4 @@ def _after(one: Node, name: str, *, is_whole: bool) -> Iterator[Instruction]:
 
 
 def _instruction(keyword: str, text: str, line: int, name: str) -> Instruction:
-    return Instruction(keyword, text, (0,), (line,), name)
+    return Instruction(keyword, text, starts=(0,), numbers=(line,), file=name)
