@@ -99,3 +99,10 @@ def test_a_feature_that_may_install_anything_leaves_it_open(tmp_path: Path) -> N
 def test_what_cannot_be_read_is_one_line(said: str, tmp_path: Path) -> None:
     with pytest.raises(DockerfileError, match="devcontainer"):
         report(tmp_path, said)
+
+
+@pytest.mark.parametrize("tag", ["3.13", "3.13-bookworm", "2-3.13", "2.0.0-3.13-trixie"])
+def test_the_python_of_a_prebuilt_image(tag: str, tmp_path: Path) -> None:
+    """torch 2.4.1 has no wheel for it. The tags are those of the image's README."""
+    image = {"image": f"mcr.microsoft.com/devcontainers/python:{tag}", "postCreateCommand": "pip install torch==2.4.1"}
+    assert "python-version-no-wheel" in {one.code for one in report(tmp_path, {**image, **GPU}).findings}
