@@ -26,7 +26,14 @@ NOT_THE_STACK = frozenset(
         *("cudnn-too-new-warn", "driver-older-than-ptxas-warn", "mig-single-instance", "no-nvidia-gpu"),
     )
 )
-_REFUTABLE = frozenset(("no-kernel-module", "windows-driver-missing", "no-nvidia-gpu", "cpu-only-wheel"))
+_REFUTABLE = frozenset(
+    (
+        *("no-kernel-module", "windows-driver-missing", "no-nvidia-gpu", "cpu-only-wheel", "needed-library-missing"),
+        *("cuda-visible-devices-empty-or-invalid", "driver-library-mismatch", "driver-too-old-for-runtime"),
+        *("ecc-xid-hardware-fault", "extension-built-for-other-arch", "forward-compat-mistake", "gpu-compute-mode"),
+        *("gpu-arch-not-in-build", "gpu-too-new-for-cuda", "gpu-too-old-dropped", "nccl-p2p-acs-iommu"),
+    )
+)
 # A message names the fault roughly where the rules know which of these it is.
 MORE_EXACT = {"gpu-arch-not-in-build": ("gpu-too-new-for-cuda", "gpu-too-old-dropped")}
 

@@ -652,10 +652,74 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("[TRT] [E] Unable to load library: libnvonnxparser.so.10", "needed-library-missing"),
     ("NCCL WARN Cuda failure 217 'peer access is not supported between these two devices'", "nccl-p2p-acs-iommu"),
     ("NCCL WARN Call to connect failed : Connection refused", "not-a-stack-problem"),
+    # GPU software of other makers
+    ("RuntimeError: HIP error: no kernel image is available for execution on the device", "no-nvidia-gpu"),
+    ("ROCm error: an illegal memory access was encountered\n  in function ggml_cuda_mul_mat", "no-nvidia-gpu"),
+    ("hipErrorNoBinaryForGpu: Unable to find code object for all current devices!", "no-nvidia-gpu"),
+    ("RuntimeError: miopenStatusInternalError", "no-nvidia-gpu"),
+    ("ImportError: libamdhip64.so.6: cannot open shared object file (torch, GPU)", "no-nvidia-gpu"),
+    ("PyTorch version: 2.9.0+rocm6.4\nCUDA error: no kernel image is available for execution", "no-nvidia-gpu"),
+    ('could not select device driver "amd" with capabilities: [[gpu]]', "no-nvidia-gpu"),
+    ("level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)", "no-nvidia-gpu"),
+    ("NotImplementedError: The operator is not currently implemented for the MPS device.", "no-nvidia-gpu"),
+    ("RuntimeError: MUSA error: invalid device function", "no-nvidia-gpu"),
+    ("NPU function error: aclrtSynchronizeDevice, error code is 507011", "no-nvidia-gpu"),
+    ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 20.00 MiB.", "out-of-memory-not-a-stack-fault"),
+    ("libva error: /usr/lib/dri/iHD_drv_video.so init failed", "no-nvidia-gpu"),
+    ("AssertionError: Torch not compiled with XPU enabled", "not-a-stack-problem"),
+    ("GPU 0: Tesla T4 (UUID: GPU-1)\nHIP error: invalid device function", "not-a-stack-problem"),
+    (
+        "MIOpen runtime version: N/A\nCUDA error: no kernel image is available for execution on the device",
+        "gpu-arch-not-in-build",
+    ),
+    # every form of Docker's message
+    ('could not select device driver "" with capabilities: [[compute utility]]', "container-without-gpu-runtime"),
+    ('could not select device driver "" with capabilities: [[gpu] [compute]]', "container-without-gpu-runtime"),
+    ('could not select device driver "nvidia" with capabilities: []', "container-without-gpu-runtime"),
+    ("Cannot start service: could not select device driver 'nvidia'", "container-without-gpu-runtime"),
+    # libraries of the driver
+    ("libnvidia-glsi.so.470.57.02 => not found", "driver-libraries-missing"),
+    ("libcuda.so.1 => not found", "driver-libraries-missing"),
+    ("libnvoptix.so.1 => not found", "driver-libraries-missing"),
+    ("libGLX_nvidia.so.0: cannot open shared object file", "driver-libraries-missing"),
+    ("libnvidia-tls.so.340.65: cannot open shared object file", "driver-libraries-missing"),
+    ("Error loading shared library libcuda.so.1: No such file or directory", "driver-libraries-missing"),
+    ("docker run image\nlibnvcuvid.so.1: cannot open shared object file", "container-without-gpu-runtime"),
+    ("WSL2: libcuda.so.1 => not found", "wsl-libcuda-missing"),
+    # modules of Cython
+    ("cuda.bindings.cyruntime does not export expected C function cudaGetX", "pip-nvidia-wheels-conflict"),
+    ("ValueError: cupy._core.core.ndarray size changed, may indicate binary", "pip-nvidia-wheels-conflict"),
+    ("/x/handle.cpython-311-x86_64-linux-gnu.so: undefined symbol: _ZN3rmm2mr1xE", "pip-nvidia-wheels-conflict"),
+    ("flash.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda1xE", "extension-built-for-other-torch"),
+    ("ValueError: numpy.ndarray size changed, may indicate binary incompatibility", "numpy-abi-mismatch"),
+    ("ValueError: thinc.x.Model size changed, may indicate binary incompatibility", "not-a-stack-problem"),
 )
 
 # A message, the code of its first cause, and words of what to do about it.
 FIXES: tuple[tuple[str, str, str], ...] = (
+    ("hipErrorNoBinaryForGpu: Unable to find code object", "no-nvidia-gpu", "rocminfo"),
+    ('could not select device driver "cdi" with capabilities: [].', "container-without-gpu-runtime", "Docker 28.2"),
+    (
+        (
+            "cuda/core/_device_resources.pyx:1: in init cuda.core._device_resources\n"
+            "ImportError: cuda.bindings.cydriver does not export expected C function cuDevSmResourceSplit"
+        ),
+        "pip-nvidia-wheels-conflict",
+        "cuda-core[cu13]",
+    ),
+    (
+        (
+            'File "rmm/_lib/device_buffer.pyx", line 1, in init rmm._lib.device_buffer\n'
+            "TypeError: C function cuda.ccudart.cudaStreamSynchronize has wrong signature (expected x, got y)"
+        ),
+        "pip-nvidia-wheels-conflict",
+        "cuda-python<=11.7.0",
+    ),
+    (
+        "numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88",
+        "numpy-abi-mismatch",
+        "numpy<2",
+    ),
     (
         (
             "You're on Linux (`manylinux_2_17_x86_64`), but `nvidia-nccl-cu13` (v2.28.9) only has wheels for the "
