@@ -27,7 +27,9 @@ Python = Annotated[Texts, _what("--python", metavar="EXE", help="Interpreter or 
 AllEnvironments = Annotated[bool, _what("--all-environments", help="Every environment of this machine.")]
 Root = Annotated[Text, _what(metavar="DIR", help="A mounted image or container root.")]
 Image = Annotated[Text, _what(metavar="REF", help="A container image: an archive, a layout, a tar, FILE:NAME.")]
-Dockerfile = Annotated[Text, _what(metavar="FILE", help="A Dockerfile before it is built, or compose.yaml:SERVICE.")]
+Dockerfile = Annotated[
+    Text, _what(metavar="FILE", help="A Dockerfile before it is built, compose.yaml:SERVICE, or devcontainer.json.")
+]
 Lock = Annotated[Text, _what(metavar="FILE", help="A lock file or requirements, before they are installed.")]
 Source = Annotated[
     Text,
@@ -138,11 +140,17 @@ def check(
     raise typer.Exit(status)
 
 
+def _each(codes: list[str] | None) -> list[str]:
+    """Return the codes of a repeated option; commas between several are read, too."""
+    return [code for one in codes or () for code in one.split(",")]
+
+
 def _prepared(given: dict[str, Any]) -> tuple[CheckSubject, ReportOptions, Callable[..., tuple[str, int]], TextStyle]:
     """Return the options, which have the names of the fields of two records, the command, and the terminal's style."""
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import terminal_style
 
+    given |= {name: _each(given[name]) for name in ("only", "skip")}
     others = ("fix", "yes")
     subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
     options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))
