@@ -35,6 +35,7 @@ JSON_BESIDES = {
     "doctor.image.cache": _STORE,
     "doctor.commands.refresh.table": _STORE,
     "doctor.commands.mcp.server": "the protocol's lines",
+    "installers.render.ansible": "a playbook: JSON is YAML",
     "doctor.probes.cuda_worker": _WORKER,
     "doctor.probes.nvml_worker": _WORKER,
     "doctor.commands.verify.child": _WORKER,

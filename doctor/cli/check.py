@@ -27,7 +27,9 @@ Python = Annotated[Texts, _what("--python", metavar="EXE", help="Interpreter or 
 AllEnvironments = Annotated[bool, _what("--all-environments", help="Every environment of this machine.")]
 Root = Annotated[Text, _what(metavar="DIR", help="A mounted image or container root.")]
 Image = Annotated[Text, _what(metavar="REF", help="A container image: an archive, a layout, a tar, FILE:NAME.")]
-Dockerfile = Annotated[Text, _what(metavar="FILE", help="A Dockerfile before it is built, or compose.yaml:SERVICE.")]
+Dockerfile = Annotated[
+    Text, _what(metavar="FILE", help="A Dockerfile before it is built, compose.yaml:SERVICE, or devcontainer.json.")
+]
 Lock = Annotated[Text, _what(metavar="FILE", help="A lock file or requirements, before they are installed.")]
 Source = Annotated[
     Text,

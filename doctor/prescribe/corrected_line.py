@@ -130,7 +130,10 @@ def _edited(one: DockerfileLine, change: _Change) -> str:
     made = _REQUIREMENT.sub(put, body)
     if change.remove & {*_names(body)}:
         made = re.sub(r"(?<! )  +(?=\S)", " ", made)
-    if not change.address or not change.install.keys() & {*_names(body)}:
+    named = change.install.keys() & {*_names(body)}
+    if not change.address and any(traits_of(name).tagged for name in named):
+        return head + _INDEX.sub("", made)  # the default index serves the build: another one of PyTorch's has it not
+    if not change.address or not named:
         return head + made
     if not is_run:
         return f"--extra-index-url {change.address}\n{_tagged(made, change)}"

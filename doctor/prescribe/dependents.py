@@ -1,6 +1,7 @@
 """Installed packages whose requirements a remedy would break: pip and uv warn of them, and install all the same.
 
-Those of frameworks are held against their companions by the rules; here are the others, which `check` does not judge.
+Those of frameworks are held against their companions by the rules: a remedy needs the others, which `check` does not
+judge. An install command needs them all, as pip itself warns of them all.
 Source: pip's user guide, "Dependency resolution"; `pip check`.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.base.record import NamedTuple
 from doctor.host import Host, HostError
 from doctor.host.optional_reads import text_of
 from doctor.model.facts import Facts
@@ -17,6 +19,17 @@ from doctor.pyenv.metadata import fields, header, metadata_file
 from doctor.rules.shared.pins import Pin, applies, keeps, pin
 
 _DIRECT_URL_BYTES = 4096
+
+
+class Unmet(NamedTuple):
+    """A requirement of an installed package that holds before a change and not after it."""
+
+    package: str
+    version: str
+    requirement: str  # "numpy<2.2,>=1.26"; only the name where the package is removed
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.version} requires {self.requirement}"
 
 
 class Dependents:
@@ -29,21 +42,23 @@ class Dependents:
 
     def broken(self, before: Facts, after: Facts) -> str:
         """The first requirement that holds before and not after, as a clause; "" for none."""
-        return next(self.every_broken(before, after), "")
+        return str(next(self.every_broken(before, after), ""))
 
-    def every_broken(self, before: Facts, after: Facts) -> Iterator[str]:
-        """Yield each requirement that holds before and not after, as a clause."""
+    def every_broken(self, before: Facts, after: Facts, *, of_frameworks: bool = False) -> Iterator[Unmet]:
+        """Yield each requirement that holds before and not after; those of frameworks only if they are asked for."""
         then = {one.prefix: one for one in value_or(after.environments, ())}
         for one in value_or(before.environments, ()):
-            yield from self._in(one, then, after)
+            yield from self._in(one, then, after, of_frameworks=of_frameworks)
 
-    def _in(self, environment: Environment, then: dict[str, Environment], facts: Facts) -> Iterator[str]:
+    def _in(
+        self, environment: Environment, then: dict[str, Environment], facts: Facts, *, of_frameworks: bool
+    ) -> Iterator[Unmet]:
         old, new = _versions(environment), _versions(then.get(environment.prefix, environment))
         changed = {name: (was, new[name]) for name, was in old.items() if new.get(name, was) != was and new[name]}
         gone = {name: (was, "") for name, was in old.items() if name not in new}
         if not changed and not gone:
             return
-        judged = {one.package for one in value_or(environment.frameworks, ())}
+        judged = set() if of_frameworks else {one.package for one in value_or(environment.frameworks, ())}
         for one in value_or(environment.distributions, ()):
             if one.hidden_by or new.get(one.name) != one.version:
                 continue
@@ -51,11 +66,11 @@ class Dependents:
                 continue  # its manifest is what a remedy changes
             for asked in self._asked(one, gone):
                 if applies(asked, facts.system, environment):
-                    yield f"{one.name} {one.version} requires {asked.name}"
+                    yield Unmet(one.name, one.version, asked.name)
             for asked in self._asked(one, changed) if one.name not in judged else ():
                 kept, keeps_on = (keeps(asked.specifier, version) for version in changed[asked.name])
                 if kept and not keeps_on and applies(asked, facts.system, environment):
-                    yield f"{one.name} {one.version} requires {asked.name}{asked.specifier}"
+                    yield Unmet(one.name, one.version, f"{asked.name}{asked.specifier}")
 
     def _asked(self, one: Distribution, names: dict[str, tuple[str, str]]) -> Iterator[Pin]:
         if one.metadata not in self._read:

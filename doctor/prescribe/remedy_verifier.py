@@ -19,7 +19,7 @@ from doctor.prescribe.simulated_machine import SimulatedMachine, reprobe
 from doctor.rules.shared.engine import Rules, judge, root_causes
 
 if TYPE_CHECKING:
-    from doctor.prescribe.dependents import Dependents
+    from doctor.prescribe.dependents import Dependents, Unmet
     from doctor.prescribe.preflight import Obstacles
     from installers.effect import Effect
     from installers.plan import Plan, Target
@@ -112,13 +112,16 @@ class RemedyVerifier:
         then = {_key(one, names) for one in wrong}
         return new, tuple(one for key, one in self._bad.items() if key not in then and key not in self._causes)
 
-    def every_broken_by(self, effects: tuple[Effect, ...]) -> tuple[str, ...]:
-        """Return what other packages require and would have no more, each as a clause."""
+    def every_broken_by(self, effects: tuple[Effect, ...]) -> tuple[Unmet, ...]:
+        """Return what installed packages require, frameworks too, and would have no more."""
         if self._start.host is None:
             return ()
         from doctor.prescribe.dependents import Dependents  # late, as obstacles
 
-        return tuple(Dependents(self._start.host).every_broken(self._start.facts, self.facts_after(effects)))
+        found = Dependents(self._start.host).every_broken(
+            self._start.facts, self.facts_after(effects), of_frameworks=True
+        )
+        return tuple(found)
 
     def facts_after(self, effects: tuple[Effect, ...]) -> Facts:
         """What a second look would see."""

@@ -147,7 +147,8 @@ def decides(name: str) -> bool:
 
 def _variable(host: Host, name: str, wrong: frozenset[str]) -> Variable:
     value = host.environ[name]
-    place = set_in(host, name, value) if value and (name in _TRACED or name in wrong) else SetIn()
+    is_traced = value and (name in _TRACED or name in wrong)
+    place = _said_by_image(host, name) or (set_in(host, name, value) if is_traced else SetIn())
     return Variable(name, value, place.text, place.at)
 
 

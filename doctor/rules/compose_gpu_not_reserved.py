@@ -12,6 +12,7 @@ from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import MACHINE
 
 _LINES = "deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}"
+_FOR_DEVELOPMENT = 'add to devcontainer.json: "hostRequirements": {"gpu": true}'
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
@@ -32,9 +33,11 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     given = service.gpus.get()
     if given:
         return ok(f"the service {service.name} gets its GPUs by {given}")
+    is_dev = service.source.file.endswith("devcontainer.json")
+    lines = _FOR_DEVELOPMENT if is_dev else f"add to service {service.name} in {service.source.file}: {_LINES}"
     return bad(
         f"the service {service.name} needs a GPU but gets none",
-        Advice(f"add to service {service.name} in {service.source.file}: {_LINES}"),
+        Advice(lines),
         severity=Severity.WARNING,
         evidence=(Evidence.at(service.source, f"{service.name} has no key for a GPU"),),
     )

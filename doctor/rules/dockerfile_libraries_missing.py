@@ -14,10 +14,10 @@ from doctor.model.facts.dockerfile import DockerfileBase
 from doctor.model.facts.environment import Environment, Framework
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok, unknown
-from doctor.rules.shared.builds import build_row
+from doctor.rules.shared.builds import build_row, finds_wheels, preload
 from doctor.rules.shared.image import dockerfile_of, from_line
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import MACHINE
+from doctor.rules.shared.subjects import MACHINE, environment_of
 
 _FOR_GPUS = re.compile(r".+-gpu|cupy-cuda\d+x?|mxnet-cu\d+")
 _FOR_BOTH = frozenset({"tensorflow", "ctranslate2"})  # on an image of CUDA's they are meant for its GPU
@@ -44,6 +44,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     if not isinstance(toolkits, Seen):
         return unknown(f"the content of {told.base.image} is unknown")._replace(blocks_verdict=False)
     for framework, row in rows:
+        if why := _by_wheels(framework, facts):
+            return unknown(why)._replace(blocks_verdict=False)
         lacks = _lacking(told.base, row) if toolkits.value else f"CUDA {_major(row.cuda)}"
         if lacks:
             return _bad(framework, row, told.base, lacks, matrix)
@@ -89,6 +91,17 @@ def _of_system(facts: Facts, matrix: Matrix) -> list[tuple[Framework, FrameworkR
             ):
                 found.append((one, row))
     return found
+
+
+def _by_wheels(framework: Framework, facts: Facts) -> str:
+    """Why NVIDIA's wheels beside it may serve a framework; "" if it does not find them, or if there are none."""
+    there = value_or(environment_of(framework, facts).distributions, ())
+    wheels = [one for one in there if one.name.startswith("nvidia-")]
+    finds = finds_wheels(framework) or preload(framework)
+    variables = {one.name for one in value_or(facts.configuration.variables, ())}
+    if not wheels or not (finds or "LD_LIBRARY_PATH" in variables):
+        return ""
+    return f"{framework.label} may find its CUDA libraries in NVIDIA's wheels, such as {wheels[0].name}"
 
 
 def _has_wheels(environment: Environment) -> bool:

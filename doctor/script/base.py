@@ -29,8 +29,10 @@ _WITHOUT_FRAMEWORK = re.compile(
     r"|ghcr\.io/(?:astral-sh/uv|prefix-dev/pixi)|mcr\.microsoft\.com/devcontainers/(?:base|python|miniconda)"
 )
 _CONDA, _WITH_CONDA = "/opt/conda", re.compile(r"(?:continuumio|condaforge|mambaorg)/")
-# Source: uv's documentation, "Available images".
-_UV = re.compile(r"ghcr\.io/astral-sh/uv:(?:.*-)?python(3\.\d+)(?:-.*)?")
+# Sources: uv's documentation, "Available images"; devcontainers/images, src/python/README.md (2.0-3.13-bookworm).
+_UV = re.compile(
+    r"(?:ghcr\.io/astral-sh/uv:(?:.*-)?python|mcr\.microsoft\.com/devcontainers/python:(?:\d[\d.]*-)?)(3\.\d+)(?:-.*)?"
+)
 _SERVER = re.compile(r"([a-z]+)/\1-openai:v(\d+\.\d+\.\d+)(?:-.*)?")  # named as the framework that serves
 # Names that tags have for releases. Sources: Debian's "Releases"; Ubuntu's "List of releases".
 _NAMES = {"buster": ("debian", "10"), "bullseye": ("debian", "11"), "bookworm": ("debian", "12"),

@@ -56,6 +56,7 @@ class Instruction(NamedTuple):
     text: str  # what follows; the lines of here-documents stand below the first
     starts: tuple[int, ...]  # offsets in the text at which the lines of the file begin
     numbers: tuple[int, ...]  # of these lines, from 1
+    file: str = ""  # where it is not the Dockerfile
 
     def line_at(self, offset: int) -> int:
         """The line of the file in which a character of the text stands."""

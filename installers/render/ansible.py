@@ -30,7 +30,6 @@ from installers.steps.write_file import WriteFile
 
 Task = dict[str, Any]
 _DIR = "{{ gpudoctor_dir }}"
-_REBOOTS = "reboot"  # the text of a pause that a machine can carry out
 _MANAGERS = {
     ("apt-get", "install", "-y"): "ansible.builtin.apt",
     ("dnf", "install", "-y"): "ansible.builtin.dnf",
@@ -94,8 +93,8 @@ def _missing(step: Unless, number: int) -> str:
 
 def _task(step: Step, target: Target) -> Task | None:
     if isinstance(step, (ByHand, Note)):
-        return {"ansible.builtin.debug": {"msg": step.text.splitlines()}}
-    if isinstance(step, Reboot) or (isinstance(step, Pause) and step.text == _REBOOTS):
+        return {"ansible.builtin.debug": {"msg": step.text}}
+    if isinstance(step, Reboot) or (isinstance(step, Pause) and step.is_reboot):
         return {"ansible.builtin.reboot": {}, "become": True}
     if isinstance(step, (Check, Pause)):
         return {"ansible.builtin.debug": {"msg": kind_of(step).title(step)}}

@@ -24,6 +24,7 @@ class Pause(NamedTuple):
     why: str = ""
     expects: tuple[str, ...] = ()  # as in Check
     finds: Need | None = None  # likewise
+    is_reboot: bool = False  # it is a restart of the machine, which a program can carry out
 
 
 _AGAIN = "then run this script again: it continues from here"

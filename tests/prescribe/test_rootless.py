@@ -92,7 +92,7 @@ def test_a_cuda_that_the_distribution_has_no_more_comes_as_wheels() -> None:
     first, second, *_ = prescribe(bad("no CUDA 11", *needs)._replace(subject=one.label), facts, MATRIX)
     assert as_json(first.need).product == "onnxruntime-gpu"  # what is here first
     assert any("nvidia-cublas-cu11==" in one for one in second.commands)
-    assert second.commands[1].startswith("export LD_LIBRARY_PATH=")
+    assert any(one.startswith("export LD_LIBRARY_PATH=") for one in second.commands)
 
 
 def test_no_cuda_of_the_system_is_offered_where_wheels_serve(tmp_path: Path) -> None:

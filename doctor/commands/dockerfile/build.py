@@ -44,7 +44,8 @@ _MAY_BRING = re.compile(
 )
 _PROGRAMS = re.compile(r"/(?:usr/(?:local/)?)?s?bin(?:/|$)")
 _LISTS = re.compile(r"poetry|pipenv|pdm |uv sync|install \.| -[re] |--requirement|--editable")  # what is read
-_BRINGS_NONE = re.compile(r"cupy-cuda\d+x?|NVIDIA_\w+|CUDA_VISIBLE_DEVICES")
+# NVIDIA's wheels are read, too: they are packages of an environment, and bring no library of the system.
+_BRINGS_NONE = re.compile(r"cupy-cuda\d+x?|nvidia-[a-z-]+-cu1\d(?=[=<>~!'\"\s]|$)|NVIDIA_\w+|CUDA_VISIBLE_DEVICES")
 
 
 class Built:
@@ -89,11 +90,16 @@ class Dockerfile:
         self.stages = tuple(self._stages(script))
         self._named = {one.name: one.number for one in self.stages if one.name}
         self.used: dict[int, Built] = {}  # every stage that the target needs
-        self._lines = {number: line for one in script.instructions for number, line in _lines_of(one, script.escape)}
+        self._lines = {
+            number: line
+            for one in script.instructions
+            if not one.file
+            for number, line in _lines_of(one, script.escape)
+        }
 
     def source(self, one: Instruction, at: int = 0) -> Place:
         """File and line of a character of an instruction."""
-        return Place(self._name, one.line_at(at))
+        return Place(one.file or self._name, one.line_at(at))
 
     def line(self, place: Place) -> str:
         """A line as it is written, of the file or of one of the context; "" for any other."""

@@ -10,6 +10,7 @@ from compat.matrix import Matrix
 from doctor.commands.dockerfile.build import Dockerfile
 from doctor.commands.dockerfile.compose import Service, compose_parts, is_compose, service_of
 from doctor.commands.dockerfile.context import Context
+from doctor.commands.dockerfile.devcontainer import Devcontainer, devcontainer_of, is_devcontainer
 from doctor.commands.dockerfile.facts import Asked, facts_of
 from doctor.host.files import read_regular
 from doctor.model.facts import Facts
@@ -17,32 +18,40 @@ from doctor.model.facts.environment import Framework
 from doctor.model.facts.seen import WhyNot, value_or
 from doctor.model.finding import Answer, Evidence, Status
 from doctor.script.expand import VALUE_AT_MOST_CHARS
-from doctor.script.parse import FILE_AT_MOST_BYTES, DockerfileError, parse
+from doctor.script.parse import FILE_AT_MOST_BYTES, DockerfileError, Instruction, parse
 
 
 def facts_of_file(path: str, target: str, platform: str, build_args: tuple[str, ...], matrix: Matrix) -> Facts:
     """What the stage of a Dockerfile becomes, or the service of a compose file; raises DockerfileError."""
     given = _given(build_args)
-    if not is_compose(path):
+    container = devcontainer_of(path, _content(path)) if is_devcontainer(path) else None
+    if container and container.compose:
+        return facts_of_file(container.compose, target, platform, build_args, matrix)
+    if not container and not is_compose(path):
         return facts_of(Asked(_read(path, given), target, platform, path), matrix)
-    service = service_of(path, _content(compose_parts(path)[0]))
-    found, name = _of_service(service, compose_parts(path)[0], {**service.args, **given})
+    file = path if container else compose_parts(path)[0]
+    service = container.service if container else service_of(path, _content(file))
+    found, name = _of_service(service, file, {**service.args, **given}, container)
     asked = Asked(found, target or service.target, platform or service.platform, name=name, service=service)
     return facts_of(asked, matrix)
 
 
-def _read(path: str, given: Mapping[str, str], context: str = "") -> Dockerfile:
-    """Without a context that is named, the Dockerfile's directory is it."""
+def _read(path: str, given: Mapping[str, str], context: str = "", after: tuple[Instruction, ...] = ()) -> Dockerfile:
+    """Without a context that is named, the Dockerfile's directory is it; `after` are instructions that follow."""
     name = os.path.basename(path.rstrip("/")) or path
     folder = context or os.path.dirname(path) or "."
-    return Dockerfile(parse(_content(path), path), name, given, Context(folder))
+    script = parse(_content(path), path)
+    return Dockerfile(script._replace(instructions=script.instructions + after), name, given, Context(folder))
 
 
-def _of_service(service: Service, file: str, given: Mapping[str, str]) -> tuple[Dockerfile, str]:
+def _of_service(
+    service: Service, file: str, given: Mapping[str, str], container: Devcontainer | None = None
+) -> tuple[Dockerfile, str]:
     """The Dockerfile of a service, and the file in which it stands; one without is its image alone."""
+    after = container.after if container else ()
     if service.context and not service.inline:
         path = os.path.join(service.context, service.dockerfile)
-        return _read(path, given, service.context), path
+        return _read(path, given, service.context, after), path
     text = service.inline or f"FROM {service.image}"
     if not service.inline and not service.image:
         raise DockerfileError(f"{file}:{service.line}: the service {service.told.name} has no image and no build")
@@ -50,8 +59,8 @@ def _of_service(service: Service, file: str, given: Mapping[str, str]) -> tuple[
     script = parse(text.encode("utf-8", "replace"), file)
     first = service.line if service.inline else service.line - 1
     moved = tuple(one._replace(numbers=tuple(first + each for each in one.numbers)) for one in script.instructions)
-    context = Context(service.context if service.inline else "")
-    return Dockerfile(script._replace(instructions=moved), os.path.basename(file), given, context), file
+    context = Context(container.root if container else service.context if service.inline else "")
+    return Dockerfile(script._replace(instructions=moved + after), os.path.basename(file), given, context), file
 
 
 def _given(build_args: tuple[str, ...]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
@@ -129,12 +129,8 @@ class Places:
                 others[spec.name] = Held(chosen, one.source, "", asked_as=str(spec))
 
     def _fitting(self, spec: Spec, place: str, held: Mapping[str, Held]) -> str:
-        wheels = next((row for row in self._matrix.rows("cudnn", "wheels") if row.id == spec.name), None)
-        if wheels:
-            pins = [self._pins(one.spec).get(spec.name, "") for one in held.values()]
-            wanted = [one for one in (spec.versions, *pins) if one]
-            releases = sorted(map(str, wheels.releases), key=release_key, reverse=True)
-            return next((one for one in releases if all(accepts(each, one) for each in wanted)), "")
+        if spec.name.startswith("nvidia-"):
+            return self._cudnn(spec, [self._pins(one.spec).get(spec.name, "") for one in held.values()])
         if not self._matrix.has(spec.name):
             return ""
         platform, base = platform_of(self._facts), traits_of(spec.name).runs_on
@@ -147,6 +143,13 @@ class Places:
         where = Where(platform.os_family, platform.arch, self.python_of(place))
         return newest_beside(spec, where, fits, self._matrix)
 
+    def _cudnn(self, spec: Spec, pins: Iterable[str] = ()) -> str:
+        """Return the newest release of a wheel of cuDNN; "" for another package."""
+        wheels = next((row for row in self._matrix.rows("cudnn", "wheels") if row.id == spec.name), None)
+        wanted = [one for one in (spec.versions, *pins) if one]
+        releases = sorted(map(str, wheels.releases), key=release_key, reverse=True) if wheels else ()
+        return next((one for one in releases if all(accepts(each, one) for each in wanted)), "")
+
     def _put_other(self, spec: Spec, place: str, one: Pinned) -> None:
         """A package without builds of its own, which may require a framework."""
         if one.tool == "conda" and not is_exact(spec):
@@ -156,6 +159,8 @@ class Places:
             return  # Requirement already satisfied
         if not is_exact(spec) and (row := self._newest_companion(spec, one)):
             spec = spec._replace(versions=row.versions)
+        if not is_exact(spec) and one.is_upgrade and not one.beside and (version := self._cudnn(spec)):
+            spec = spec._replace(versions=f"=={version}")  # pip does not ask what is installed already
         if is_exact(spec):
             built = spec._replace(build=spec.build or self._build_of_follower(spec, row, one))
             self.others.setdefault(place, {})[spec.name] = Held(built, one.source, "")

@@ -318,11 +318,20 @@ def _driver(cuda: CudaVersion, cards: _Cards, target: Target, facts: Facts | Non
     plan = driver_for(InstallDriver(_had(spec, floor, flavour, target, matrix), flavour), target, facts, matrix)
     check = next((step for step in plan.steps if isinstance(step, Check)), None)
     steps = tuple(step for step in plan.steps if not isinstance(step, (Check, Reboot)))
+    on_windows = target.wsl or target.os_family == "windows"
+    elsewhere = (
+        "restart Windows after the driver is installed"
+        if on_windows
+        else "restart the container after its host has the driver"
+        if target.container
+        else ""
+    )
     pause = Pause(
-        _pause_text(target),
+        elsewhere or "reboot",
         "the next steps need the driver",
         check.expects if check else (),
         check.finds if check else None,
+        is_reboot=not elsewhere,
     )
     oldest = str(floor or last or 0)
     oldest += "" if "." in oldest else ".0"
@@ -354,12 +363,6 @@ def _newest_made(target: Target, matrix: Matrix) -> DriverRelease | None:
     except (Uncovered, GpudoctorError):
         return None
     return None if accepts(row.cuda or "", ENDLESS) else matrix.toolkit(cuda).toolkit_driver_linux
-
-
-def _pause_text(target: Target) -> str:
-    if target.wsl or target.os_family == "windows":
-        return "restart Windows after the driver is installed"
-    return "restart the container after its host has the driver" if target.container else "reboot"
 
 
 def _floor(cuda: CudaVersion, cards: _Cards, target: Target, matrix: Matrix) -> DriverRelease | None:

@@ -27,6 +27,7 @@ from doctor.model.finding import Answer as RuleAnswer
 from doctor.model.finding import Report, Severity
 from doctor.output.document import TextStyle
 from doctor.output.write import deliver, format_for
+from doctor.prescribe.driver import refused, release_of
 from doctor.rules.shared.builds import platform_of
 from installers.effect import DistributionsInstalled, DistributionsRemoved, DriverInstalled, Effect, Restarted
 
@@ -144,13 +145,17 @@ class _Simulation:
             return Answer(self._command.text, where)
         new, gone = self._verifier.compared(effects)
         known = {one.name for one in changes}
+        brought = tuple(self._brought(effects, known))
         broken = tuple(map(_broken, new))
-        clauses = (
-            one for one in self._verifier.every_broken_by(effects) if name_of(one.partition(" ")[0]) not in known
-        )
-        broken += tuple(Broken("", Severity.WARNING.value, f"{one}: not satisfied afterwards") for one in clauses)
+        frameworks = value_or(self._environment.frameworks, ()) if self._environment else ()
+        subjects = {one.subject for one in new}
+        known |= {one.package for one in frameworks if one.label in subjects}  # a rule says it already
+        pins = "nvidia-" if any(one.code == "pip-nvidia-wheels-conflict" for one in new) else None
+        unmet = [one for one in self._verifier.every_broken_by(effects) if one.package not in known]
+        unmet = [one for one in unmet if pins is None or not one.requirement.startswith(pins)]
+        broken += tuple(Broken("", Severity.WARNING.value, f"{one}: not satisfied afterwards") for one in unmet)
         return Answer(
-            self._command.text, where, changes=(*changes, *self._brought(effects, known)), breaks=broken,
+            self._command.text, where, changes=(*changes, *brought), breaks=broken,
             fixes=tuple(map(_broken, gone)),
         )  # fmt: skip
 
@@ -173,13 +178,18 @@ class _Simulation:
         branch = int(drivers[0][1])
         if branch not in {row.branch for row in self._matrix.rows("driver", "branches")}:
             return Answer(self._command.text, "this machine", unknown=(f"a driver of branch {branch}", *unknown))
-        effects = (DriverInstalled(f">={branch},<{branch + 1}", ""), Restarted())
-        release = value_or(self._facts.driver.release, None)
+        spec = f">={branch},<{branch + 1}"
+        effects = (DriverInstalled(spec, ""), Restarted())
+        release, then = value_or(self._facts.driver.release, None), release_of(spec, self._matrix)
         change = Change("NVIDIA driver", str(release) if release else "", str(branch), drivers[0][0])
         new, gone = self._verifier.compared(effects)
+        broken = tuple(map(_broken, new))
+        if then and (why := refused(self._facts, then, "", self._matrix)):
+            text = f"driver {branch} does not support the GPU: {why}"
+            broken = (Broken("driver-does-not-support-gpu", Severity.ERROR.value, text),)
         return Answer(
-            self._command.text, "this machine", changes=(change,), breaks=tuple(map(_broken, new)),
-            fixes=tuple(map(_broken, gone)), unknown=unknown,
+            self._command.text, "this machine", changes=(change,), breaks=broken, fixes=tuple(map(_broken, gone)),
+            unknown=unknown,
         )  # fmt: skip
 
     def _instead(self, environment: Environment, resolved: Resolved) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
+from compat.build import is_rider
 from compat.matrix import Matrix, accepts
 from compat.spec import Spec, normal, parse_spec
 from compat.traits import traits_of
@@ -56,7 +57,7 @@ def by_rows(command: Command, environment: Environment, facts: Facts, matrix: Ma
     """Return the changes that rows tell; a requirement that is satisfied changes nothing."""
     python = ".".join(value_or(environment.python, "").split(".")[:2])
     places = Places(python, facts, matrix)
-    before = _seeded(places, environment)
+    before = _seeded(places, environment, matrix)
     specs = tuple(line.spec for line in command.lines)
     for line in command.lines:
         places.put(
@@ -101,7 +102,7 @@ def by_dry_run(command: Command, environment: Environment, host: Host) -> Resolv
     return Resolved(tuple(Change(name, before.get(name, ""), version) for name, version in found))
 
 
-def _seeded(places: Places, environment: Environment) -> dict[str, str]:
+def _seeded(places: Places, environment: Environment, matrix: Matrix) -> dict[str, str]:
     """The packages that are there, as what earlier lines installed."""
     there = {one.name: one.version for one in value_or(environment.distributions, ()) if not one.hidden_by}
     frameworks = {one.package: one for one in value_or(environment.frameworks, ())}
@@ -116,7 +117,7 @@ def _seeded(places: Places, environment: Environment) -> dict[str, str]:
             spec = parse_spec(f"{name}=={public}")._replace(build=build)
         except GpudoctorError:
             continue
-        (held if framework else others)[name] = Held(spec, _NOWHERE, "")
+        (held if framework and not is_rider(name, matrix) else others)[name] = Held(spec, _NOWHERE, "")
     return before
 
 

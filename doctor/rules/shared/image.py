@@ -23,9 +23,11 @@ def image_of(facts: Facts) -> ImageFacts:
 
 
 def said_by(name: str, facts: Facts) -> str | Place:
-    """Where a variable of the image stands: the line of its Dockerfile, else its configuration."""
-    told = value_or(facts.configuration.variables, ()) if isinstance(facts.dockerfile, Seen) else ()
-    return next((one.set_at for one in told if one.name == name and one.set_at), "the image's configuration")
+    """Where a variable of the image stands: the line of its Dockerfile or its history, else its configuration."""
+    for one in value_or(facts.configuration.variables, ()):
+        if one.name == name and (one.set_at or one.set_in):
+            return one.set_at or one.set_in
+    return "the image's configuration"
 
 
 def set_to(name: str, value: str, facts: Facts) -> str:

@@ -45,6 +45,9 @@ CASES = {
     "onnxruntime and its tools": one("onnxruntime==1.22.0 flatbuffers"),
     "cupy": one("cupy-cuda12x==13.6.0"),
     "two CuPys": one("cupy-cuda12x==13.6.0", "cupy-cuda11x==13.6.0"),
+    "cupy with its libraries": one(
+        "cupy-cuda12x==13.6.0 nvidia-cuda-nvrtc-cu12==12.8.93 nvidia-cuda-runtime-cu12==12.8.90"
+    ),
     "cupy and NumPy": one("cupy-cuda12x==13.6.0 numpy==2.2.6"),
     "cupy, an older line": one("cupy-cuda12x==13.6.0", "cupy-cuda12x==13.4.1"),
     "jax": one("jax==0.7.2 jaxlib==0.7.2"),

@@ -28,6 +28,8 @@ TORCH = "RUN pip install --no-cache-dir torch\n"
 ORT = "RUN pip install --no-cache-dir onnxruntime-gpu==1.20.1\n"
 RUNFILE = "cuda_12.4.1_550.54.15_linux.run"
 CUDNN = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\n"
+NVRTC = "nvidia-cuda-nvrtc-cu12==12.8.93 nvidia-cuda-runtime-cu12==12.8.90"
+CUPY = "RUN pip install --no-cache-dir cupy-cuda12x==13.6.0"
 # code, Dockerfile, its line, and what it is once the advice is followed
 BROKEN = [
     ("dockerfile-nvcc-missing", f"{RUNTIME}RUN nvcc a.cu\n", 2, f"FROM {DEVEL}\nRUN nvcc a.cu\n"),
@@ -62,6 +64,7 @@ BROKEN = [
     ("dockerfile-libraries-missing", f"{CUDNN.replace('-cudnn-runtime', '-base')}{ORT}", 2, f"{CUDNN}{ORT}"),
     ("dockerfile-libraries-missing", f"FROM nvidia/cuda:12.3.2-cudnn8-runtime-ubuntu22.04\n{ORT}", 2, f"{CUDNN}{ORT}"),
     ("dockerfile-libraries-missing", f"FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\n{ORT}", 1, f"{CUDNN}{ORT}"),
+    ("dockerfile-libraries-missing", f"{PLAIN}{CUPY} {NVRTC}\n", 2, f"{RUNTIME}{CUPY}\n"),
     ("dockerfile-libraries-missing", f"{RUNTIME}RUN pip install tensorflow==2.12.0\n", 2, f"{RUNTIME}"),
     ("container-gpus-hidden", f"FROM {DEVEL}\nENV NVIDIA_VISIBLE_DEVICES=void\n", 2, f"FROM {DEVEL}\n"),
     ("container-without-compute", f"FROM {DEVEL}\n\nENV NVIDIA_DRIVER_CAPABILITIES video\n", 3, f"FROM {DEVEL}\n"),
@@ -123,6 +126,9 @@ OPEN = [
     ("dockerfile-libraries-missing", f"{PLAIN}RUN ./setup.sh\n{ORT}"),
     ("dockerfile-libraries-missing", f"{PLAIN}RUN pip install torch\n{ORT}"),
     ("dockerfile-libraries-missing", f"{PLAIN}RUN pip install 'onnxruntime-gpu[cuda,cudnn]==1.20.1'\n"),
+    ("dockerfile-libraries-missing", f"{PLAIN}{CUPY.replace('13.6', '14.0')} {NVRTC}\n"),
+    ("dockerfile-libraries-missing", f"{PLAIN}ENV LD_LIBRARY_PATH=/x\n{CUPY} {NVRTC}\n"),
+    ("dockerfile-libraries-missing", f"{PLAIN}RUN pip install onnxruntime-gpu==1.22.0 {NVRTC}\n"),
     ("dockerfile-glibc-missing", f"{ALPINE}RUN sh miniconda.sh\n{TORCH}"),
     ("dockerfile-nvcc-missing", "ARG BASE\nFROM $BASE\nRUN nvcc a.cu\n"),
     ("dockerfile-nvcc-missing", f"{RUNTIME}RUN ./setup.sh\nRUN nvcc a.cu\n"),

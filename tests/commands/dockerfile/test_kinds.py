@@ -80,8 +80,8 @@ KINDS = {
         "dockerfile-nvcc-missing", f"{PYTHON}{PIP} 'pytorch3d @ {GIT}/facebookresearch/pytorch3d@stable'\n", 2,
         f"{DEVEL}{PIP} 'pytorch3d @ {GIT}/facebookresearch/pytorch3d@stable'\n"),
     "kernels that are compiled in use": (
-        "nvcc-missing-in-use", f"{RUNTIME}RUN apt-get install -y python3-pip\n{PIP} vllm==0.33.0\n", 3,
-        f"{DEVEL}RUN apt-get install -y python3-pip\n{PIP} vllm==0.33.0\n"),
+        "nvcc-missing-in-use", f"{RUNTIME}RUN apt-get install -y python3-pip\n{PIP} vllm==0.31.0\n", 3,
+        f"{DEVEL}RUN apt-get install -y python3-pip\n{PIP} vllm==0.31.0\n"),
     "a script that brings a driver": (
         "container-image-bakes-driver-libs", f"{RUNTIME}RUN curl -fsSL https://ollama.com/install.sh | sh\n", 2,
         f"{RUNTIME}RUN curl -LsSf https://astral.sh/uv/install.sh | sh\n"),
@@ -201,8 +201,12 @@ def test_what_follows_torch_comes_in_its_line(follower: str, tmp_path: Path) -> 
 
 def test_no_remedy_moves_torch_for_what_follows_it(tmp_path: Path) -> None:
     text = f"FROM python:3.13\n{PIP} torch==2.4.1 torchvision==0.19.1 --index-url {WHL}/cu121\n"
-    [finding] = report(tmp_path, text, only=("python-version-no-wheel",)).findings
-    assert [line for one in finding.remedies for line in one.commands if "triton" in line] == []
+    findings = report(tmp_path, text, only=("python-version-no-wheel",)).findings
+    lines = [line for each in findings for one in each.remedies for line in one.commands]
+    assert [line for line in lines if "triton" in line] == []
+    corrected = [line for line in lines if "torch==" in line]
+    assert [line for line in corrected if "cu121" in line] == []  # which has not the release that is installed then
+    assert corrected
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_json_holds_the_plan_and_its_commands(capsys: Shown) -> None:
         (("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "linux", "--script", "bash"), "set -euo pipefail"),
         (("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "windows", "--script", "powershell"), "'Stop'"),
         (("cudnn", "9.10.2", "--cuda-version", "12.8", "--os", "linux", "--method", "packages"), "cudnn-downloads"),
-        (("torch", "2.9.1", "--cuda-version", "12.8", "--os", "linux"), "-m pip install torch==2.9.1 --index-url"),
+        (("torch", "2.9.1", "--cuda-version", "12.8", "--os", "linux"), "-m pip install torch==2.9.1\n"),
         (("package", "numpy", "--any", "--os", "linux"), "-m pip install numpy"),
         (("cuda", "12.8", "--os", "linux"), "CUDA toolkit"),
         (("driver", "580", "--os", "windows"), "driver"),

@@ -99,7 +99,7 @@ def test_what_is_solved_is_for_another_machine(capsys: pytest.CaptureFixture[str
     assert execute(["matrix", "solve", "torch==2.9.1"]) == 1  # 2.2 was the last for a Mac with an Intel processor
     shown = " ".join(capsys.readouterr().out.split())
     assert WHY in shown
-    assert "for another machine: --os linux" in shown
+    assert "for another machine, give --os linux" in shown
     assert "name them" not in shown
     assert execute(["matrix", "solve", "torch==2.9.1", "--gpu", "RTX 4090", "--driver", "580.65.06"]) == 0
     assert "linux x86_64" in capsys.readouterr().out

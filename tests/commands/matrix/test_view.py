@@ -120,7 +120,7 @@ def test_a_release_as_pip_or_conda_writes_it(typed: str) -> None:
         ("status", "1001001", ""),
         ("compiler", "6.0", "7.5"),
         ("cudnn-archive", "9.99", "9.2"),
-        ("cuda-installer", "99.1", "13.3.0"),
+        ("cuda-installer", "99.1", "13.4.1"),
         ("redist", "cuda-99", ""),
         ("forward-compat", "12.7", "12.6"),
         ("conflicts", "no-such-package", ""),
