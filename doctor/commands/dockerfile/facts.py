@@ -230,6 +230,7 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
             for _, each in sorted(dockerfile.used.items())
             for one in each.ran.pips
         ),
+        refused=tuple(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.refused),
         apt_updates=tuple(ran.apt_updates),
         targets=tuple(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.targets),
         taken=tuple(dict.fromkeys(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.taken)),
