@@ -93,6 +93,7 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
     )
     told = _with_scripts(told, built, matrix)._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
     told = _with_sources(told, asked.dockerfile, matrix)
+    told = told._replace(refused=(*told.refused, *_without_index(asked.dockerfile, matrix)))
     environments, told = _environments(built, told, bare, matrix)
     told = told._replace(uses=tuple(_uses(environments, built, matrix)))
     places = {one.source for one in built.ran.pinned}
@@ -288,6 +289,26 @@ def _with_sources(told: DockerfileFacts, dockerfile: Dockerfile, matrix: Matrix)
             if each.nvcc is not True and name_of(each.spec) in {row.id for row in rows if row.when == "source"}
         ]
     return told._replace(compiles=tuple(compiles), unjudged=tuple(unjudged))
+
+
+def _without_index(dockerfile: Dockerfile, matrix: Matrix) -> Iterator[DockerfileLine]:
+    """Releases such as 2.0.0+cu118 that a command asks the default index for.
+
+    Source: PEP 440, "Local version identifiers": a public index does not take such uploads.
+    """
+    addresses = {row.build: row.url for row in matrix.rows("index", "wheels") if row.package == "torch"}
+    for _, each in sorted(dockerfile.used.items()):
+        sets = each.ran.sets_index or each.ran.frees_pip or any("FIND_LINKS" in name for name in each.known)
+        if sets or not each.base.is_known or each.base.framework:
+            continue
+        there: set[str] = set()
+        for one in each.ran.pinned:
+            text = one.spec.partition(";")[0].strip()
+            found = re.fullmatch(r"[\w.-]+\s*==\s*[\d.]+\+(cu\d+)", text)
+            is_first, there = name_of(text) not in there, {*there, name_of(text)}
+            if found and is_first and one in each.ran.asked and one.tags == ("",) and found[1] in addresses:
+                instead = f"add --extra-index-url {addresses[found[1]]}"
+                yield DockerfileLine(f"the default package index has no {text}", one.source, instead)
 
 
 def _compile(command: str, source: Place, nvcc: bool | None, stage: Built) -> DockerfileCompile:

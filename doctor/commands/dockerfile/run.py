@@ -169,6 +169,7 @@ class Ran:
         self.pips: list[DockerfilePip] = []
         self.refused: list[DockerfileLine] = []  # commands that stop the build
         self.may_have_pip = True
+        self.sets_index = False  # whether a line may give pip another index for all commands
         self.apt_updates: list[DockerfileLine] = []
         self.targets: list[DockerfileTargets] = []
         self.has_new_key = False  # whether NVIDIA's package source has its new key, or is gone
@@ -183,6 +184,7 @@ class Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
         made.nvcc, made.channels, made.may_have_pip = self.nvcc, self.channels, self.may_have_pip
+        made.sets_index = self.sets_index
         for name in (
             "drivers",
             "trees",
@@ -313,7 +315,7 @@ def _locks_as_requirements(call: Call, pins: Pins | None, ran: Ran, source: Sour
         return
     for word in pins.files:
         if tool := TOOLS.get(posixpath.basename(word.text)):
-            what = f"{pins.tool} reads requirements, but {_shortly(word.text)} is a lock file of {tool}"
+            what = f"{_shortly(word.text)} is a lock file of {tool}, not a requirements file"
             instead = "write uv sync --frozen" if tool == "uv" else f"install with {tool}"
             ran.refused.append(DockerfileLine(what, source(word.at), instead))
 
@@ -352,6 +354,7 @@ def _of_system(call: Call, ran: Ran, source: Source) -> None:
     moves = links or "get-pip" in text or call.program in {"update-alternatives", "ensurepip"}
     ran.moves_pip = ran.moves_pip or bool(moves)
     brings = call.program in SYSTEM_PROGRAMS and _BRINGS_PIP.search(text)
+    ran.sets_index = ran.sets_index or bool(re.search(r"pip3? config|pip\.conf|uv\.toml|FIND_LINKS|find-links", text))
     ran.may_have_pip = ran.may_have_pip or bool(brings or call.program not in _BRINGS_NO_PIP)
     is_update = call.program in {"apt-get", "apt"} and any(one.text == "update" for one in call.words)
     if is_update and not ran.has_new_key and call.sign in {"&&", ""} and not call.may_not_run:

@@ -20,6 +20,7 @@ APT = "RUN apt-get update && apt-get install -y python3 git\n"
         (f"{CUDA}{APT}{PIP}", 3),
         (f"FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3\n{PIP}", 3),
         (f"FROM ubuntu:22.04 AS a\n{APT}FROM a\nRUN python3 -m pip install torch\n", 4),
+        ("FROM python:3.10\nRUN pip install torch==2.0.0+cu118 torchvision==0.15.1+cu118\n", 2),
         ("FROM python:3.11\nCOPY uv.lock .\nRUN uv pip sync uv.lock\n", 3),
         ("FROM python:3.11\nCOPY uv.lock .\nRUN uv pip install --system -r uv.lock\n", 3),
         ("FROM python:3.11\nCOPY poetry.lock .\nRUN pip install -r poetry.lock\n", 3),
@@ -42,6 +43,10 @@ def test_a_line_stops_the_build(text: str, line: int, tmp_path: Path) -> None:
         f"{CUDA}COPY setup.sh .\nRUN ./setup.sh\n{PIP}",
         f"{CUDA}{APT}RUN pip install torch || true\n",
         f"FROM python:3.11-bookworm\n{PIP}",
+        "FROM python:3.10\nRUN pip install torch==2.0.0+cu118 -f https://download.pytorch.org/whl/torch_stable.html\n",
+        "FROM python:3.10\nENV UV_INDEX=https://download.pytorch.org/whl/cu118\nRUN uv pip install torch==2.0.0+cu118\n",
+        "FROM python:3.10\nRUN pip config set global.find-links /w && pip install torch==2.0.0+cu118\n",
+        "FROM example/base:1\nRUN pip install torch==2.0.0+cu118\n",
         f"FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-devel\n{PIP}",
         "FROM python:3.11\nCOPY requirements.txt .\nRUN uv pip sync requirements.txt\n",
     ],
@@ -71,3 +76,9 @@ def test_uv_pip_sync_reads_its_files(tmp_path: Path) -> None:
 def test_an_image_whose_requirement_is_unknown(image: str, driver: str, kind: Status, tmp_path: Path) -> None:
     target = {"assume_gpus": ("RTX 3090",), "assume_driver": driver} if driver else {}
     assert answer("container-requirement-unmet", facts(tmp_path, f"FROM {image}\n", **target)).kind is kind
+
+
+def test_opencv_python_is_no_framework(tmp_path: Path) -> None:
+    text = "FROM python:3.11\nRUN pip install torch==2.9.1 opencv-python==4.11.0.86\n"
+    [environment] = facts(tmp_path, text).environments.get()
+    assert [one.package for one in environment.frameworks.get()] == ["torch"]
