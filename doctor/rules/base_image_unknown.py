@@ -20,6 +20,7 @@ _UBUNTU = re.compile(r"ubuntu:\d+\.(\d+)")  # Source: Ubuntu's "Releases": YY.04
 # CUDA from which tags have three parts, and from which "cudnn" stands without its number. Source: NVIDIA's
 # container-images/cuda, doc/supported-tags.md and doc/unsupported-tags.md.
 _THREE_PARTS, _CUDNN_BARE = (11, 3), (12, 4)
+_LISTED = "https://hub.docker.com/r/nvidia/cuda lists the tags"
 _ALL_KEPT = (11, 8)  # of releases before it, NVIDIA deleted tags: rows of the table withdrawn-images
 
 
@@ -63,13 +64,10 @@ def _deleted(base: DockerfileBase, release: str, known: list[str], matrix: Matri
         )
     if row:
         image = base.image.replace(f":{release}", f":{row.instead}", 1)
+        instead = f"for example {from_line(base, image)}" if row.instead and base.system else _LISTED
         return bad(
             f"{base.image} does not exist any more: NVIDIA deleted it",
-            Advice(
-                f"instead of {base.source}, for example {from_line(base, image)}"
-                if row.instead and base.system
-                else f"{base.source}: https://hub.docker.com/r/nvidia/cuda lists the tags"
-            ),
+            Advice(f"instead of {base.source}, {instead}"),
             evidence=(Evidence.at(base.source, f"FROM {base.image}"), Evidence("deleted", label=f"matrix, {row.id}")),
         )
     later = [one for one in known if _key(one)[:2] == key[:2] and _key(one) > key]
@@ -102,9 +100,7 @@ def _key(release: str) -> tuple[int, ...]:
 def _bad(base: DockerfileBase, wrong: str, release: str, matrix: Matrix) -> Answer:
     start = release.rpartition(".")[0] if release.count(".") > 1 else release
     rows = [row.image for row in matrix.rows("index", "images") if start and row.release.startswith(f"{start}.")]
-    instead = (
-        f"for example {from_line(base, rows[-1])}" if rows else "https://hub.docker.com/r/nvidia/cuda lists the tags"
-    )
+    instead = f"for example {from_line(base, rows[-1])}" if rows else _LISTED
     return bad(
         f"{base.image} does not exist: {wrong}",
         Advice(f"instead of {base.source}, {instead}"),

@@ -44,7 +44,7 @@ def test_a_line_stops_the_build(text: str, line: int, tmp_path: Path) -> None:
         f"{CUDA}{APT}RUN pip install torch || true\n",
         f"FROM python:3.11-bookworm\n{PIP}",
         "FROM python:3.10\nRUN pip install torch==2.0.0+cu118 -f https://download.pytorch.org/whl/torch_stable.html\n",
-        "FROM python:3.10\nENV UV_INDEX=https://download.pytorch.org/whl/cu118\nRUN uv pip install torch==2.0.0+cu118\n",
+        "FROM python:3.10\nENV UV_INDEX=https://example.org/whl/cu118\nRUN uv pip install torch==2.0.0+cu118\n",
         "FROM python:3.10\nRUN pip config set global.find-links /w && pip install torch==2.0.0+cu118\n",
         "FROM example/base:1\nRUN pip install torch==2.0.0+cu118\n",
         f"FROM pytorch/pytorch:2.9.1-cuda12.8-cudnn9-devel\n{PIP}",
