@@ -56,6 +56,8 @@ def manifest(plan: Plan, facts: Facts) -> tuple[str, ...]:
     files = _decided_in(change, facts) if change else ""
     if change is None or not files:
         return ()
+    asked = {name: spec for name, spec in change.install.items() if not name.startswith("nvidia-")}
+    change = change._replace(install=asked or change.install)  # a lock takes the wheels that torch requires
     if not files.endswith(("uv.lock", "pyproject.toml")):
         if files.endswith("pixi.lock"):
             return _of_pixi(change)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from doctor.commands.check.text import render
 from doctor.model.finding import Status
-from tests.commands.dockerfile.judged import facts
+from doctor.output.document import TextStyle
+from tests.commands.dockerfile.judged import facts, report
 from tests.rules.case import answer
 
 PIP, CUDA = "RUN pip install torch==2.9.1\n", "FROM nvidia/cuda:12.8.1-base-ubuntu22.04\n"
@@ -82,3 +84,10 @@ def test_opencv_python_is_no_framework(tmp_path: Path) -> None:
     text = "FROM python:3.11\nRUN pip install torch==2.9.1 opencv-python==4.11.0.86\n"
     [environment] = facts(tmp_path, text).environments.get()
     assert [one.package for one in environment.frameworks.get()] == ["torch"]
+
+
+def test_open_checks_stand_above_notices_and_a_base_image_is_no_line_that_installs(tmp_path: Path) -> None:
+    text = "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN pip install -e .\n"
+    shown = render(report(tmp_path, text, assume_gpus=("RTX 5090",), assume_driver="580.65.06"), TextStyle())
+    assert shown.index("gpu-too-new-for-cuda") < shown.index("Could not run") < shown.index("dockerfile-caches-left")
+    assert "Dockerfile:1: use another tag of pytorch/pytorch, or add after it:" in shown
