@@ -297,7 +297,7 @@ def _without_index(dockerfile: Dockerfile, matrix: Matrix) -> Iterator[Dockerfil
 
     Source: PEP 440, "Local version identifiers": a public index does not take such uploads.
     """
-    addresses = {row.build: row.url for row in matrix.rows("index", "wheels") if row.package == "torch"}
+    addresses = {row.build: row.url for row in matrix.rows("index", "wheels") if row.build}
     for _, each in sorted(dockerfile.used.items()):
         sets = each.ran.sets_index or each.ran.frees_pip or any("FIND_LINKS" in name for name in each.known)
         if sets or not each.base.is_known or each.base.framework:
