@@ -22,7 +22,7 @@ from doctor.commands.dockerfile.build import Built, Dockerfile, Stage
 from doctor.commands.dockerfile.compose import Service
 from doctor.commands.dockerfile.expanded import expanded
 from doctor.commands.dockerfile.installed import Held, Places, has_cpu_build, holds_in, version_of
-from doctor.commands.dockerfile.requirements import name_of
+from doctor.commands.dockerfile.requirements import LOCAL_VERSION, name_of
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import (
@@ -297,7 +297,11 @@ def _without_index(dockerfile: Dockerfile, matrix: Matrix) -> Iterator[Dockerfil
 
     Source: PEP 440, "Local version identifiers": a public index does not take such uploads.
     """
-    addresses = {row.build: row.url for row in matrix.rows("index", "wheels") if row.build}
+    addresses = {
+        (name, row.build): row.url
+        for row in matrix.rows("index", "wheels")
+        for name in (row.package, *traits_of(row.package).followers)
+    }
     for _, each in sorted(dockerfile.used.items()):
         sets = each.ran.sets_index or each.ran.frees_pip or any("FIND_LINKS" in name for name in each.known)
         if sets or not each.base.is_known or each.base.framework:
@@ -305,10 +309,11 @@ def _without_index(dockerfile: Dockerfile, matrix: Matrix) -> Iterator[Dockerfil
         there: set[str] = set()
         for one in each.ran.pinned:
             text = one.spec.partition(";")[0].strip()
-            found = re.fullmatch(r"[\w.-]+\s*==\s*[\d.]+\+(cu\d+)", text)
+            found = LOCAL_VERSION.fullmatch(text)
+            address = addresses.get((name_of(text), found[1])) if found else None
             is_first, there = name_of(text) not in there, {*there, name_of(text)}
-            if found and is_first and one in each.ran.asked and one.tags == ("",) and found[1] in addresses:
-                instead = f"add --extra-index-url {addresses[found[1]]}"
+            if is_first and one in each.ran.asked and one.tags == ("",) and address:
+                instead = f"add --extra-index-url {address}"
                 yield DockerfileLine(f"the default package index has no {text}", one.source, instead)
 
 

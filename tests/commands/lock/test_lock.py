@@ -381,3 +381,10 @@ def test_a_wheel_for_both_processors_is_published_for_both(platform: str, tmp_pa
     for version in ("1.17.0", "1.20.1", "1.22.1"):
         text = f"onnxruntime=={version}\n"
         assert not checked(tmp_path, "requirements.txt", text, platform, python_version="3.11").findings
+
+
+def test_a_build_that_no_named_index_has_is_open(tmp_path: Path) -> None:
+    bare = checked(tmp_path, "requirements.txt", "torch==2.6.0+cu124\n")
+    assert exit_status(bare, Severity.ERROR) == 4
+    named = checked(tmp_path, "requirements.txt", f"--extra-index-url {WHL}/cu124\ntorch==2.6.0+cu124\n")
+    assert exit_status(named, Severity.ERROR) == 0
