@@ -552,6 +552,18 @@ class ImageRow(NamedTuple):
     note: str
 
 
+class WithdrawnImageRow(NamedTuple):
+    """A release whose nvidia/cuda tags NVIDIA deleted. File index.json, table withdrawn-images."""
+
+    id: str
+    release: str  # "11.6.0"; "10.2" also stands for tags of its patch releases, but "11.0" only for tags of two parts
+    instead: str  # the release whose tags remain, "11.6.2"; "" if none of that CUDA version remains
+    source: str
+    read_on: str
+    confidence: str
+    note: str
+
+
 class PageRow(NamedTuple):
     """A page for a person to open. File index.json, table pages."""
 
@@ -616,6 +628,7 @@ TABLES: dict[str, dict[str, type]] = {
         "drivers": OwnDriverRow,
         "keys": SigningKeyRow,
         "images": ImageRow,
+        "withdrawn-images": WithdrawnImageRow,
         "pages": PageRow,
     },
     "xid": {"codes": XidRow},

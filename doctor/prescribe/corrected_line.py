@@ -9,7 +9,7 @@ from compat.base.record import NamedTuple
 from compat.spec import normal
 from compat.traits import traits_of
 from doctor.model.facts import Facts
-from doctor.model.facts.dockerfile import DockerfileLine
+from doctor.model.facts.dockerfile import DockerfileBase, DockerfileLine
 from doctor.model.facts.seen import Seen, value_or
 from installers.plan import Plan
 from installers.steps.command import Command
@@ -56,7 +56,13 @@ def manifest(plan: Plan, facts: Facts) -> tuple[str, ...]:
     files = _decided_in(change, facts) if change else ""
     if change is None or not files:
         return ()
+    asked = {name: spec for name, spec in change.install.items() if not name.startswith("nvidia-")}
+    change = change._replace(install=asked or change.install)  # a lock takes the wheels that torch requires
     if not files.endswith(("uv.lock", "pyproject.toml")):
+        if files.endswith("pixi.lock"):
+            return _of_pixi(change)
+        if files.endswith("poetry.lock"):
+            return _of_poetry(change)
         specs = " ".join(change.install.values())
         index = f" from {change.address}" if change.address else ""
         return (f"# in the project of {files}, write {specs}{index}, then lock again",)
@@ -69,10 +75,39 @@ def manifest(plan: Plan, facts: Facts) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def _of_pixi(change: _Change) -> tuple[str, ...]:
+    """Source: pixi's manifest reference, "pypi-dependencies"."""
+    lines = []
+    for name, spec in change.install.items():
+        version = re.sub(r"^[\w.-]+(?:\[[^\]]*\])?", "", spec).strip() or "*"
+        index = f', index = "{change.address}"' if change.address else ""
+        lines.append(f'{name} = {{ version = "{version}"{index} }}')
+    return ("# under pypi-dependencies of the pixi project, then run `pixi lock`:", *lines)
+
+
+def _of_poetry(change: _Change) -> tuple[str, ...]:
+    """Source: poetry's documentation, "source add" and "add"."""
+    specs = " ".join(f'"{spec}"' if re.search(r"[<>\[ ]", spec) else spec for spec in change.install.values())
+    if not change.address:
+        return (f"poetry add {specs}",)
+    name = f"pytorch-{change.address.rstrip('/').rpartition('/')[2]}"
+    return (f"poetry source add --priority explicit {name} {change.address}", f"poetry add --source {name} {specs}")
+
+
+def in_base(plan: Plan, facts: Facts) -> DockerfileBase | None:
+    """Return the base image that holds what a plan of pip's changes; None if a line installs it."""
+    change = _change(plan)
+    if change is None or not isinstance(facts.dockerfile, Seen):
+        return None
+    base = facts.dockerfile.value.base
+    every = (each for one in value_or(facts.environments, ()) for each in value_or(one.frameworks, ()))
+    return base if any(one.package in change.install and one.pinned_at == base.source for one in every) else None
+
+
 def _decided_in(change: _Change, facts: Facts) -> str:
     """The lock file or project that names what a plan changes; "" for another file, as a list of requirements."""
     if facts.machine.kind == "lock":
-        return facts.machine.name if facts.machine.name.endswith("uv.lock") else ""
+        return facts.machine.name if facts.machine.name.endswith(".lock") else ""
     named = {*change.install, *change.remove}
     for each in value_or(facts.environments, ()):
         for one in value_or(each.distributions, ()):

@@ -10,7 +10,7 @@ from typing import Union
 
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
-from doctor.prescribe.corrected_line import corrected, manifest
+from doctor.prescribe.corrected_line import corrected, in_base, manifest
 from installers.plan import Plan, Target
 from installers.render import commands
 from installers.render.comments import comment
@@ -52,6 +52,9 @@ def dockerfile_lines(plan: Plan, target: Target, facts: Facts) -> tuple[str, ...
     if all(line.startswith("#") for line in lines) or (not others and lines[0].startswith("#")):
         return tuple(lines)
     if facts.machine.kind == "dockerfile":  # a line that fails is not fixed by one after it
+        if base := in_base(plan, facts):
+            name = base.image.partition(":")[0]
+            return (f"# {base.source}: use another tag of {name}, or add after it:", *lines)
         return ("# replace the lines that install it now:", *lines)
     return ("# at the end of the image's Dockerfile:", *lines)
 

@@ -9,6 +9,7 @@ from compat.need import Advice, Need
 from compat.version import CudaVersion
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import DockerfileBase
+from doctor.model.facts.environment import Framework
 from doctor.model.facts.gpu import Gpu
 from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.model.finding import Answer, Evidence, bad, ok, unknown
@@ -29,9 +30,9 @@ _CONSUMER = {"geforce", "titan", "titanrtx"}
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     """Every requirement must hold on each GPU."""
     given = dict(image_of(facts).gpu_env)
-    base = _base(facts)
+    base, inside = _base(facts), _holds(facts)
     asked = requirements(given)
-    if not asked and base is None:
+    if not asked and base is None and inside is None:
         raise NotApplicable("the image has no requirement for driver or GPU")
     if is_off(given):
         return ok(f"{_DISABLE} turns its requirements off")
@@ -47,6 +48,8 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
         raise NotApplicable("give the target with --assume-driver and --assume-gpu")
     if base is not None:
         return _on_base(base, gpus, facts, matrix)
+    if inside is not None and not asked:
+        return _on_framework(inside, facts)
     return unknown(open_ones[0]) if open_ones else ok(f"{', '.join(asked)}: met")
 
 
@@ -129,6 +132,30 @@ def _base(facts: Facts) -> DockerfileBase | None:
     is_set = any(one.name == _REQUIRE for one in value_or(facts.configuration.variables, ()))
     base = facts.dockerfile.value.base
     return base if base.release and not is_set else None
+
+
+def _holds(facts: Facts) -> Framework | None:
+    """The framework of a base image that is built on an unknown release of nvidia/cuda.
+
+    Source: vllm-project/vllm:docker/versions.json@01e4fce0 (FINAL_BASE_IMAGE). pytorch/pytorch names its variant: its
+    runtime images start from plain Ubuntu.
+    """
+    base = facts.dockerfile.value.base if isinstance(facts.dockerfile, Seen) else None
+    if base is None or base.release or base.variant:
+        return None
+    every = (each for one in value_or(facts.environments, ()) for each in value_or(one.frameworks, ()))
+    return next((one for one in every if one.pinned_at == base.source and isinstance(one.cuda, Seen)), None)
+
+
+def _on_framework(framework: Framework, facts: Facts) -> Answer:
+    """Its CUDA and that of its image have one major version: a driver of a newer one meets any requirement."""
+    image, cuda = value_or(facts.dockerfile, None), framework.cuda.get()
+    name = image.base.image if image else ""
+    if "driver" not in facts.assumed:
+        raise NotApplicable(f"{name}: give the driver with --assume-driver")
+    if facts.driver.cuda.get().major > cuda.major:
+        return ok(f"{name} is for CUDA {cuda.major}: met")
+    return unknown(f"{name}: the CUDA release that it requires is unknown; {framework.label} needs {cuda}")
 
 
 def _on_base(base: DockerfileBase, gpus: tuple[Gpu | None, ...], facts: Facts, matrix: Matrix) -> Answer:

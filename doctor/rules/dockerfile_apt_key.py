@@ -34,7 +34,7 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
     image, lists = told.base.image, "/etc/apt/sources.list.d"
     return bad(
         f"{first.source} stops the build: {image} has NVIDIA's package source with a key that ended on 2022-04-27",
-        Advice(f"before {first.source}: RUN rm -f {lists}/cuda.list {lists}/nvidia-ml.list"),
+        Advice(f"before the RUN instruction of {first.source}: RUN rm -f {lists}/cuda.list {lists}/nvidia-ml.list"),
         evidence=(Evidence.at(first.source, first.what), Evidence.at(told.base.source, f"FROM {image}")),
     )
 

@@ -1,4 +1,4 @@
-"""A Dockerfile installs with a pip of the system that refuses: the build stops."""
+"""A Dockerfile installs with a pip or uv that refuses or is missing: the build stops."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ _KNOWS_OPTION = "23.0.1"  # Source: pip's changelog, --break-system-packages
 
 
 def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
-    """Compare each command with what the pip of its system accepts (PEP 668)."""
+    """Look for commands that no pip or uv carries out, then compare each with what its pip accepts (PEP 668)."""
+    for line in dockerfile_of(facts).refused:
+        return bad(
+            f"{line.source} stops the build: {line.what}",
+            Advice(f"{line.source}: {line.instead}"),
+            evidence=(Evidence.at(line.source, line.what),),
+        )
     pips = dockerfile_of(facts).pips
     rows: dict[str, PipRow] = {row.id: row for row in matrix.rows("platform", "pips")}
     asked = [(one, rows[one.system]) for one in pips if one.system in rows]

@@ -19,7 +19,17 @@ from tests.rules.case import answer
         (":12.4.1-cudnn-runtime-ubuntu22.04", Status.OK),
         (":12.3.2-cudnn9-devel-ubuntu22.04", Status.OK),
         (":11.8.0-cudnn8-runtime-ubi8", Status.OK),
-        (":11.1-base", Status.OK),  # tags of that age had two parts
+        (":11.1-base", Status.UNKNOWN),  # tags of that age had two parts, and NVIDIA deletes old ones
+        (":11.6.0-base-ubuntu20.04", Status.BAD),
+        (":11.0-devel-ubuntu20.04", Status.BAD),
+        (":11.4.0-base", Status.BAD),
+        (":10.2-cudnn7-devel-ubuntu18.04", Status.BAD),
+        (":10.2.89-base-ubuntu18.04", Status.BAD),
+        (":11.0.3-base-ubuntu20.04", Status.OK),
+        (":11.4.3-base-ubuntu20.04", Status.OK),
+        (":12.2.2-cudnn8-runtime-ubuntu22.04@sha256:2d913b09e6be", Status.OK),
+        (":11.6.2-base-ubuntu20.04", Status.OK),
+        (":11.3.0-base-ubuntu20.04", Status.UNKNOWN),
         (":12.4-runtime-ubuntu22.04", Status.BAD),
         (":12.4.9-runtime-ubuntu22.04", Status.BAD),
         (":99.4.1-runtime-ubuntu22.04", Status.BAD),
@@ -48,6 +58,14 @@ def test_a_tag_of_the_same_cuda_is_named(tmp_path: Path) -> None:
     [need] = found.needs
     assert isinstance(need, Advice)
     assert need.text.startswith("instead of Dockerfile:1, for example FROM nvidia/cuda:12.4.1-")
+
+
+def test_the_release_that_remains_is_named(tmp_path: Path) -> None:
+    found = answer("base-image-unknown", facts(tmp_path, "FROM nvidia/cuda:11.6.0-base-ubuntu20.04\n"))
+    assert found.needs == (Advice("instead of Dockerfile:1, for example FROM nvidia/cuda:11.6.2-base-ubuntu20.04"),)
+    assert answer("base-image-unknown", facts(tmp_path, "FROM nvcr.io/nvidia/cuda:11.6.0-base-ubuntu20.04\n")).kind is (
+        Status.UNKNOWN
+    )
 
 
 @pytest.mark.parametrize(

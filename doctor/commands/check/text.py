@@ -31,12 +31,19 @@ def render(
     if not any(finding.severity is not Severity.INFO for finding in roots):
         _headline(page, report)
     for finding in roots:
-        show_finding(page, finding, changes.get(finding.code, ""))
+        if finding.severity is not Severity.INFO:
+            show_finding(page, finding, changes.get(finding.code, ""))
+    if not is_verbose:  # what may change the verdict stands before notices
+        _open_questions(page, report, is_verbose=False)
+    for finding in roots:
+        if finding.severity is Severity.INFO:
+            show_finding(page, finding, changes.get(finding.code, ""))
     page.gap()
     page.line(page.paint("bold", "The stack"))
     for label, text in stack_lines(report.facts):
         page.row(label, text)
-    _open_questions(page, report, is_verbose=is_verbose)
+    if is_verbose:
+        _open_questions(page, report, is_verbose=True)
     page.gap()
     dot = f" {page.symbol('·', '-')} "
     page.paragraph(dot.join(counts(report, is_verbose=is_verbose)), colour="dim")

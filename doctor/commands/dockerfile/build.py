@@ -61,6 +61,10 @@ class Built:
         if base.nvcc is not None:
             self.ran.nvcc = base.nvcc
         self.ran.prefixes |= {base.prefix} - {""}
+        is_system = base.is_plain and base.distribution[0] in {"ubuntu", "debian"}
+        is_cuda = bool(base.told.release) and not base.framework
+        has_python = base.python or base.told.image.partition(":")[0].endswith("python")
+        self.ran.may_have_pip = bool(has_python) or not (is_system or is_cuda)
         if base.told.image.startswith("condaforge/"):
             self.ran.channels = ("conda-forge",)
 
@@ -259,6 +263,8 @@ class Dockerfile:
         if len(said) < 2:
             return
         *sources, to = said
+        is_elsewhere = "from" in flags or one.keyword == "ADD" or bool(_PROGRAMS.match(to)) or to == "/"
+        built.ran.may_have_pip = built.ran.may_have_pip or is_elsewhere
         built.ran.frees_pip = built.ran.frees_pip or any("pip.conf" in text for text in said)
         is_local = "from" not in flags and not any("://" in text or _MAY_BRING.search(text) for text in sources)
         if (

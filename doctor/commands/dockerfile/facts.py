@@ -22,7 +22,7 @@ from doctor.commands.dockerfile.build import Built, Dockerfile, Stage
 from doctor.commands.dockerfile.compose import Service
 from doctor.commands.dockerfile.expanded import expanded
 from doctor.commands.dockerfile.installed import Held, Places, has_cpu_build, holds_in, version_of
-from doctor.commands.dockerfile.requirements import name_of
+from doctor.commands.dockerfile.requirements import LOCAL_VERSION, name_of
 from doctor.commands.dockerfile.run import Pinned
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import (
@@ -94,6 +94,7 @@ def facts_of(asked: Asked, matrix: Matrix) -> Facts:
     )
     told = _with_scripts(told, built, matrix)._replace(on_musl=tuple(_on_musl(asked.dockerfile, bare)))
     told = _with_sources(told, asked.dockerfile, matrix)
+    told = told._replace(refused=(*told.refused, *_without_index(asked.dockerfile, matrix)))
     environments, told = _environments(built, told, bare, matrix)
     told = told._replace(uses=tuple(_uses(environments, built, matrix)))
     places = {one.source for one in built.ran.pinned}
@@ -231,6 +232,7 @@ def _told(dockerfile: Dockerfile, stage: Stage, built: Built) -> DockerfileFacts
             for _, each in sorted(dockerfile.used.items())
             for one in each.ran.pips
         ),
+        refused=tuple(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.refused),
         apt_updates=tuple(ran.apt_updates),
         targets=tuple(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.targets),
         taken=tuple(dict.fromkeys(one for _, each in sorted(dockerfile.used.items()) for one in each.ran.taken)),
@@ -288,6 +290,31 @@ def _with_sources(told: DockerfileFacts, dockerfile: Dockerfile, matrix: Matrix)
             if each.nvcc is not True and name_of(each.spec) in {row.id for row in rows if row.when == "source"}
         ]
     return told._replace(compiles=tuple(compiles), unjudged=tuple(unjudged))
+
+
+def _without_index(dockerfile: Dockerfile, matrix: Matrix) -> Iterator[DockerfileLine]:
+    """Releases such as 2.0.0+cu118 that a command asks the default index for.
+
+    Source: PEP 440, "Local version identifiers": a public index does not take such uploads.
+    """
+    addresses = {
+        (name, row.build): row.url
+        for row in matrix.rows("index", "wheels")
+        for name in (row.package, *traits_of(row.package).followers)
+    }
+    for _, each in sorted(dockerfile.used.items()):
+        sets = each.ran.sets_index or each.ran.frees_pip or any("FIND_LINKS" in name for name in each.known)
+        if sets or not each.base.is_known or each.base.framework:
+            continue
+        there: set[str] = set()
+        for one in each.ran.pinned:
+            text = one.spec.partition(";")[0].strip()
+            found = LOCAL_VERSION.fullmatch(text)
+            address = addresses.get((name_of(text), found[1])) if found else None
+            is_first, there = name_of(text) not in there, {*there, name_of(text)}
+            if is_first and one in each.ran.asked and one.tags == ("",) and address:
+                instead = f"add --extra-index-url {address}"
+                yield DockerfileLine(f"the default package index has no {text}", one.source, instead)
 
 
 def _compile(command: str, source: Place, nvcc: bool | None, stage: Built) -> DockerfileCompile:

@@ -59,6 +59,8 @@ class Places:
         self.unjudged: list[DockerfileLine] = []
         self._pythons: dict[str, str] = {}  # that a project or its command names, by environment
         self._late: list[tuple[Spec, str, Pinned]] = []  # whose release what stands beside them decides
+        rows = matrix.rows("package", "unpublished")
+        self._without_wheels = frozenset(row.package for row in rows if not row.versions)
         self._of_base: frozenset[str] = frozenset()  # what a base image holds beside its framework
 
     def python_of(self, environment: str) -> str:
@@ -78,6 +80,12 @@ class Places:
             return
         self.unjudged.append(DockerfileLine(f"may install {shown(text)[:80]}", one.source))
 
+    def _product(self, spec: Spec) -> Spec | None:
+        """Return the framework that a package is; None for opencv-python, whose wheels are for the CPU."""
+        known = None if is_rider(spec.name, self._matrix) else named_product(spec)
+        is_plain = known is not None and known.name != spec.name and known.name in self._without_wheels
+        return None if is_plain else known
+
     def put(self, one: Pinned, brought_by: str = "") -> None:
         """Take a requirement in, in the order of the lines; `brought_by` is the package that requires it."""
         if one.python:
@@ -87,7 +95,7 @@ class Places:
         place = one.environment if not is_open(one.environment) else ""
         try:
             spec = parse_spec(name_of(text) if is_open(text) else text)
-            known = None if is_rider(spec.name, self._matrix) else named_product(spec)
+            known = self._product(spec)
         except NoRows:
             known = None
         except GpudoctorError:

@@ -12,7 +12,7 @@ from compat.base.record import NamedTuple
 from doctor.script.expand import OPEN, is_open
 from doctor.script.shell import Call, Word
 
-_SYSTEM = frozenset({"apt-get", "apt", "aptitude", "dnf", "microdnf", "yum", "tdnf", "zypper", "apk"})
+SYSTEM_PROGRAMS = frozenset({"apt-get", "apt", "aptitude", "dnf", "microdnf", "yum", "tdnf", "zypper", "apk"})
 _CONDA = frozenset({"conda", "mamba", "micromamba"})
 _PYTHON = re.compile(r"(?:pip|python)(?:\d(?:\.\d+)?)?")
 _WITH_VALUE = frozenset(
@@ -162,7 +162,7 @@ def made_environments(call: Call) -> tuple[Word, ...]:
 
 def system_packages(call: Call) -> tuple[Word, ...]:
     """The packages of the system that it installs."""
-    if call.program not in _SYSTEM:
+    if call.program not in SYSTEM_PROGRAMS:
         return ()
     rest = list(_arguments(call.words[1:]))
     if not rest or rest[0].text not in {"install", "in", "add", "reinstall"}:
@@ -191,7 +191,8 @@ def python_packages(call: Call, known: Mapping[str, str]) -> Pins | None:
         verb = _ADDS[tool]
     elif tool != "pip":
         return None
-    if len(words) < 2 or words[1].text != verb:
+    is_sync = tool == "uv" and [one.text for one in words[:2]] == ["pip", "sync"]
+    if len(words) < 2 or (words[1].text != verb and not is_sync):
         return None
     arguments = tuple(_arguments(words[2:]))
     given = {**known, **call.given}
@@ -200,16 +201,18 @@ def python_packages(call: Call, known: Mapping[str, str]) -> Pins | None:
     return Pins(
         tool=tool,
         environment=where,
-        specs=tuple(one for one in arguments if _is_spec(one.text)),
+        specs=tuple(one for one in arguments if _is_spec(one.text) and not is_sync),
         indexes=_addresses(words, given),
         backend=_option(words, "--torch-backend") or given.get("UV_TORCH_BACKEND", ""),
-        files=_files(words),
+        files=arguments if is_sync else _files(words),
         constraints=_options(words, "-c", "--constraint", "--constraints"),
         is_anew=any(one.text in _ANEW for one in words),
         has_main=any(name in MAIN_INDEXES for name, _ in _pairs(words))
         or any(given.get(one) for one in _MAIN_VARIABLES),
         is_upgrade=any(one.text in _UPGRADES for one in words),
-        others=(*(one for one in arguments if not _is_spec(one.text)), *_options(words, "-e", "--editable")),
+        others=()
+        if is_sync
+        else (*(one for one in arguments if not _is_spec(one.text)), *_options(words, "-e", "--editable")),
     )
 
 

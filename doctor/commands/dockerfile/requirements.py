@@ -22,6 +22,7 @@ _DEEPEST, _LINES_AT_MOST = 10, 5_000
 _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
 _OPTION = re.compile(r"\s--?[a-zA-Z]")
 _FILES = {"-r": "r", "--requirement": "r", "-c": "c", "--constraint": "c"}
+LOCAL_VERSION = re.compile(r"[\w.-]+\s*==\s*[\d.]+\+(cu\d+)")  # that the default index has for no package
 _INDEXES = frozenset({"-i", "--index-url", "--extra-index-url", "-f", "--find-links"})
 
 

@@ -16,6 +16,7 @@ from compat.base.record import NamedTuple
 from compat.version import CudaVersion, VersionError
 from doctor.commands.dockerfile.context import Copied, moved
 from doctor.commands.dockerfile.locked import (
+    TOOLS,
     LockUse,
     environment_of,
     exported_lock,
@@ -23,7 +24,14 @@ from doctor.commands.dockerfile.locked import (
     lock_use,
     project_use,
 )
-from doctor.commands.dockerfile.pins import Pins, locked, made_environments, python_packages, system_packages
+from doctor.commands.dockerfile.pins import (
+    SYSTEM_PROGRAMS,
+    Pins,
+    locked,
+    made_environments,
+    python_packages,
+    system_packages,
+)
 from doctor.commands.dockerfile.requirements import (
     Environment,
     Line,
@@ -76,6 +84,12 @@ _FREES_PIP = re.compile(
     r"EXTERNALLY-MANAGED|break-system-packages (?:true|1|yes)|PIP_BREAK_SYSTEM_PACKAGES|get-pip|pip\.conf"
     r"|\b(?:conda|mamba|micromamba|pyenv)\b.*\b(?:activate|shell|global)\b|activate\b|(?:ln|alternatives)\b.*python3\.\d"
 )
+_BRINGS_PIP = re.compile(rf"pip|conda|ros-|-full|tox|jupyter|{OPEN}")
+# Programs of the system that bring no pip.
+_BRINGS_NO_PIP = SYSTEM_PROGRAMS | {
+    "add-apt-repository", "apt-key", "apt-mark", "cat", "cd", "chmod", "chown", "echo", "export", "git", "ldconfig",
+    "locale-gen", "mkdir", "pip", "pip3", "python3", "rm", "sed", "set", "touch", "useradd",
+}  # fmt: skip
 _OTHER_PYTHON = re.compile(r"python3?\.\d|\bpip")
 _COPIED = ("drivers", "trees", "exports", "caches", "unread", "may_bring", "pinned", "unjudged", "piped", "apt_updates")
 _FROZEN = frozenset({"--frozen", "--locked", "--frozen-lockfile", "--deploy", "--ignore-pipfile"})
@@ -153,6 +167,9 @@ class Ran:
         self.piped: list[DockerfileLine] = []  # addresses whose script a shell runs
         self.exported: dict[str, LockUse] = {}  # requirements files that lines write of a lock file, by their path
         self.pips: list[DockerfilePip] = []
+        self.refused: list[DockerfileLine] = []  # commands that stop the build
+        self.may_have_pip = True
+        self.sets_index = False  # whether a line may give pip another index for all commands
         self.apt_updates: list[DockerfileLine] = []
         self.targets: list[DockerfileTargets] = []
         self.has_new_key = False  # whether NVIDIA's package source has its new key, or is gone
@@ -166,7 +183,8 @@ class Ran:
     def copy(self) -> Ran:
         """The same, for a stage that starts from this one."""
         made = Ran(self.files.copy())
-        made.nvcc, made.channels = self.nvcc, self.channels
+        made.nvcc, made.channels, made.may_have_pip = self.nvcc, self.channels, self.may_have_pip
+        made.sets_index = self.sets_index
         for name in (
             "drivers",
             "trees",
@@ -266,6 +284,7 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
         else:
             _from_lock(call, known, ran, source, there)
     pins = python_packages(call, known)
+    _locks_as_requirements(call, pins, ran, source)
     _not_judged(call, pins, ran, source, there)
     if pins is None:
         return
@@ -288,6 +307,17 @@ def _installs(call: Call, known: Mapping[str, str], ran: Ran, source: Source, th
     every = tuple(Word(one.spec, 0) for one in listed.specs)
     _by_system_pip(call, pins._replace(specs=every), {**known, **call.given}, ran, source)
     _pins(pins, listed, call, ran, _active(known, ran) or _found_by_uv(pins, call, ran, there))
+
+
+def _locks_as_requirements(call: Call, pins: Pins | None, ran: Ran, source: Source) -> None:
+    """Lock files of tools that pip or uv is told to read as requirements."""
+    if pins is None or pins.tool not in {"pip", "uv"} or call.may_not_run or call.may_fail:
+        return
+    for word in pins.files:
+        if tool := TOOLS.get(posixpath.basename(word.text)):
+            what = f"{_shortly(word.text)} is a lock file of {tool}, not a requirements file"
+            instead = "write uv sync --frozen" if tool == "uv" else f"install with {tool}"
+            ran.refused.append(DockerfileLine(what, source(word.at), instead))
 
 
 def _from_clone(call: Call, ran: Ran, source: Source, there: Copied) -> None:
@@ -323,6 +353,9 @@ def _of_system(call: Call, ran: Ran, source: Source) -> None:
     links = call.program == "ln" and _OTHER_PYTHON.search(text)
     moves = links or "get-pip" in text or call.program in {"update-alternatives", "ensurepip"}
     ran.moves_pip = ran.moves_pip or bool(moves)
+    brings = call.program in SYSTEM_PROGRAMS and _BRINGS_PIP.search(text)
+    ran.sets_index = ran.sets_index or bool(re.search(r"pip3? config|pip\.conf|uv\.toml|FIND_LINKS|find-links", text))
+    ran.may_have_pip = ran.may_have_pip or bool(brings or call.program not in _BRINGS_NO_PIP)
     is_update = call.program in {"apt-get", "apt"} and any(one.text == "update" for one in call.words)
     if is_update and not ran.has_new_key and call.sign in {"&&", ""} and not call.may_not_run:
         ran.apt_updates.append(DockerfileLine("apt-get update", source(call.words[0].at)))
@@ -334,6 +367,9 @@ def _by_system_pip(call: Call, pins: Pins, given: Mapping[str, str], ran: Ran, s
     is_bare = first in {"pip", "pip3"} or (first in {"python3", "python"} and pins.tool == "pip")
     if not is_bare or pins.environment or "PATH" in given or call.may_not_run or call.may_fail:
         return
+    if ran.pythons and not ran.may_have_pip:
+        instead = "write RUN apt-get update && apt-get install -y python3-pip before it"
+        ran.refused.append(DockerfileLine("the image has no pip", source(call.words[0].at), instead))
     names = tuple(dict.fromkeys(name_of(one.text) for one in pins.specs))
     if not any(word.text in {"-r", "--requirement"} for word in call.words) and names == ("pip",) and pins.is_upgrade:
         ran.has_new_pip = True
@@ -409,6 +445,8 @@ def _not_judged(call: Call, pins: Pins | None, ran: Ran, source: Source, there: 
             continue
         if name is None or there.context.text(name) is None:
             ran.unjudged.append(DockerfileLine(f"reads {_shortly(word.text)}, which was not found", source(word.at)))
+        elif posixpath.basename(name).startswith("pylock."):
+            ran.unjudged.append(DockerfileLine(f"installs what {_shortly(word.text)} lists", source(word.at)))
 
 
 def _from_lock(call: Call, known: Mapping[str, str], ran: Ran, source: Source, there: Copied) -> None:

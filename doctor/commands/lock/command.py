@@ -15,7 +15,7 @@ from doctor.commands.dockerfile.expanded import of_package, without_wheel
 from doctor.commands.dockerfile.facts import planned_environments
 from doctor.commands.dockerfile.locked import TOOLS, LockUse
 from doctor.commands.dockerfile.pins import Pins
-from doctor.commands.dockerfile.requirements import Listed, constrained, environment, requirements
+from doctor.commands.dockerfile.requirements import LOCAL_VERSION, Listed, constrained, environment, requirements
 from doctor.commands.dockerfile.run import Pinned, conda_pins
 from doctor.host.files import read_regular
 from doctor.model.facts import Facts, Machine
@@ -130,6 +130,11 @@ def _listed(listed: Listed, path: str) -> tuple[list[Pinned], list[DockerfileLin
     specs = tuple(one.spec for one in lines)
     found = [Pinned(one.spec, build, "", tool="pip", source=one.source, tags=tags, beside=specs) for one in lines]
     unread = [DockerfileLine(f"installs {one.spec[:80]}", one.source) for one in listed.others]
+    unread += [
+        DockerfileLine(f"names {one.spec[:80]}, but no index that has it", one.source)
+        for one in found
+        if tags == ("",) and LOCAL_VERSION.fullmatch(one.spec.partition(";")[0].strip())
+    ]
     if not listed.is_whole:
         unread.append(DockerfileLine("names a file that was not found", Place(path)))
     return found, unread

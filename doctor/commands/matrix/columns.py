@@ -479,6 +479,7 @@ LAYOUTS: dict[str, Layout] = {
             *_columns(valid="valid values", then="other values"),
         ),
     ),
+    "WithdrawnImageRow": Layout("Deleted nvidia/cuda tags", _columns(release="CUDA", instead="instead")),
     "ImageRow": Layout("Container images", _columns(release="CUDA", image="image")),
     "ManifestRow": Layout(
         "Redistributable manifests",

@@ -123,6 +123,7 @@ class DockerfileFacts(NamedTuple):
     python: str = ""  # of the image's own pip, "3.12"; "" if no line tells it
     unjudged: tuple[DockerfileLine, ...] = ()  # that may install a framework, and do not say which
     pips: tuple[DockerfilePip, ...] = ()
+    refused: tuple[DockerfileLine, ...] = ()  # commands of pip and uv that stop the build, with the reason
     apt_updates: tuple[DockerfileLine, ...] = ()  # before a line that puts NVIDIA's new package key in place
     targets: tuple[DockerfileTargets, ...] = ()
     no_wheels: tuple[DockerfileLine, ...] = ()  # locked packages without a file for the platform and Python

@@ -56,6 +56,8 @@ def admitted_python(document: object) -> str:
     conda's environment.yml lists it as a package: "python=3.10", "python >=3.11,<3.13".
     """
     if isinstance(document, Node):
+        if locked := _locked_python(document):
+            return locked
         listed = [one.text.rpartition("::")[2].replace(" ", "") for one in (document.at("dependencies") or _NO).items]
         found = next(filter(None, (re.match(r"python([=<>!~]=?)?(\d[\d.*,<>=!~]*)", one) for one in listed)), None)
         exact = re.match(r"\d\.\d+", found[2]) if found and found[1] in {None, "=", "=="} else None
@@ -68,6 +70,17 @@ def admitted_python(document: object) -> str:
     asked = said.get("requires-python") or metadata.get("python-versions") or metadata.get("requires_python")
     asked = asked or pipenv.get("python_version") or ""
     return next((one for one in _PYTHONS if any(admits(each, one) for each in asked.split("||"))), _PYTHONS[0])
+
+
+def _locked_python(document: Node) -> str:
+    """Return the Python that pixi.lock or conda-lock.yml holds; "" where it holds none or several."""
+    found = set()
+    for one in (document.at("packages") or document.at("package") or _NO).items:
+        address, name, version = (one.at(key) or _NO for key in ("conda", "name", "version"))
+        text = address.text or (f"/{name.text}-{version.text}-" if not one.at("pypi") else "")
+        if python := re.search(r"/python-(3\.\d+)\.\d+-", text):
+            found.add(python[1])
+    return found.pop() if len(found) == 1 else ""
 
 
 def admits(asked: str, python: str) -> bool:

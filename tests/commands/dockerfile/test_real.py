@@ -40,7 +40,7 @@ FAULTY: dict[str, tuple[str, dict[str, Any], set[tuple[str, int]]]] = {
     ),
     "a source build on a runtime image": (
         (
-            f"FROM nvidia/cuda:11.4.2-runtime-ubuntu20.04\n{APT}{PIP} "
+            f"FROM nvidia/cuda:11.4.3-runtime-ubuntu20.04\n{APT}{PIP} "
             "'git+https://github.com/facebookresearch/detectron2.git'\n"
         ),
         {},

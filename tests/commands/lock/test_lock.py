@@ -333,6 +333,25 @@ def test_a_python_as_poetry_writes_it(asked: str, python: str, tmp_path: Path) -
     assert [str(one.python.get()) for one in said.facts.environments.get()] == [python]
 
 
+def test_a_pixi_lock_says_its_python_and_gets_its_own_lines(tmp_path: Path) -> None:
+    text = PIXI.replace(
+        "packages: []\n", "packages:\n- conda: https://example.org/linux-64/python-3.10.19-h3c07f61_3_cpython.conda\n"
+    ).replace("cp312-cp312", "cp310-cp310")
+    said = checked(tmp_path, "pixi.lock", text, assume_gpus=("RTX 5090",), assume_driver="580.65")
+    [environment] = said.facts.environments.get()
+    assert environment.python.get() == "3.10"
+    shown = render(said, TextStyle())
+    assert f'torch = {{ version = "==2.7.0", index = "{WHL}/cu128" }}' in shown
+    assert "pip install" not in shown
+
+
+def test_a_poetry_lock_gets_the_commands_of_poetry(tmp_path: Path) -> None:
+    said = checked(tmp_path, "poetry.lock", POETRY, assume_gpus=("RTX 5090",), assume_driver="580.65")
+    shown = render(said, TextStyle())
+    assert "poetry add --source pytorch-cu128" in shown
+    assert "pip install" not in shown
+
+
 def test_a_pipfile_says_its_python(tmp_path: Path) -> None:
     text = json.dumps({"_meta": {"requires": {"python_version": "3.9"}}, "default": {"torch": {"version": "==2.6.0"}}})
     said = checked(tmp_path, "Pipfile.lock", text)
@@ -362,3 +381,10 @@ def test_a_wheel_for_both_processors_is_published_for_both(platform: str, tmp_pa
     for version in ("1.17.0", "1.20.1", "1.22.1"):
         text = f"onnxruntime=={version}\n"
         assert not checked(tmp_path, "requirements.txt", text, platform, python_version="3.11").findings
+
+
+def test_a_build_that_no_named_index_has_is_open(tmp_path: Path) -> None:
+    bare = checked(tmp_path, "requirements.txt", "torch==2.6.0+cu124\n")
+    assert exit_status(bare, Severity.ERROR) == 4
+    named = checked(tmp_path, "requirements.txt", f"--extra-index-url {WHL}/cu124\ntorch==2.6.0+cu124\n")
+    assert exit_status(named, Severity.ERROR) == 0
