@@ -26,8 +26,11 @@ NO_NVCC = toolkits()._replace(toolkits=seen(()))
 TRITON = CodeTools(VENV, "triton", "triton", seen(()), seen(()), (), builds="Triton's kernels", cache="")
 
 
-def with_triton(start: Any = START, *, cache: str = "", nameless: bool = False, **changes: Any) -> Any:
-    one = environment(framework(), framework("triton", "3.5.1"), start=start)
+def with_triton(
+    start: Any = START, *, cache: str = "", nameless: bool = False, user: str = "vllm", **changes: Any
+) -> Any:
+    others = seen((distribution(user, "1.0"),))
+    one = environment(framework(), framework("triton", "3.5.1"), start=start, distributions=others)
     return machine(
         environments=seen((one,)), code_tools=seen((TRITON._replace(cache=cache, nameless=nameless),)), **changes
     )
@@ -44,6 +47,7 @@ def beside(*names: str, **changes: Any) -> Any:
         (with_triton(), Status.OK, ""),
         (with_triton(compilers=seen(())), Status.BAD, "no C compiler"),
         (with_triton(LACKS), Status.BAD, "no Python.h"),
+        (with_triton(LACKS, user="timm", compilers=seen(())), Status.OK, ""),  # only torch.compile would need them
         (with_triton(nameless=True), Status.BAD, "no name"),
         (with_triton(cache="/.triton/cache"), Status.BAD, "may not write"),
         (machine(compilers=seen(())), Status.OK, ""),  # eager torch without Triton
