@@ -426,7 +426,7 @@ def test_a_page_that_everybody_can_read(scheme: str, tmp_path: Path) -> None:
         "[r.violations.map(v => v.id), r.passes.map(v => v.id), document.body.scrollWidth]))</script></body>",
     )
     if scheme == "dark":  # the option of headless Chromium for it changes with its releases
-        page = page.replace("(prefers-color-scheme: dark)", "all").replace("light dark", "dark")
+        page = page.replace("(prefers-color-scheme: dark)", "(min-width: 0)").replace("light dark", "dark")
     (tmp_path / "page.html").write_text(page)
     argv = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"]
     argv += ["--window-size=500,900", f"--user-data-dir={tmp_path / 'profile'}", (tmp_path / "page.html").as_uri()]
@@ -443,6 +443,15 @@ def test_a_comment_has_room_for_its_end() -> None:
     text = rendered("markdown", invented(400))
     assert len(text) < AT_MOST + 200 < 65_536
     assert "more parts" in text
+
+
+def test_a_finding_that_is_too_long_keeps_no_other_out() -> None:
+    report = invented(2)
+    long = report.findings[0]._replace(summary="x" * AT_MOST)
+    text = rendered("markdown", report._replace(findings=(long, *report.findings[1:])))
+    assert "more parts" in text
+    assert "| layer |" in text
+    assert "/etc/ld" in text
 
 
 def test_a_hostile_root_by_the_command_line(tmp_path: Path) -> None:
