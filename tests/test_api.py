@@ -82,7 +82,7 @@ def test_an_answer_that_there_is_none() -> None:
         gpudoctor.can("nosuch")
 
 
-def test_what_no_command_line_can_hold() -> None:
+def test_an_argument_that_is_too_long_for_a_process() -> None:
     with pytest.raises(GpuStackError, match="did not start"):
         gpudoctor.can("x" * (3 << 20))
 
