@@ -237,6 +237,12 @@ def test_hostile_logs(tmp_path: Path) -> None:
     assert found.unread == ()
 
 
+@pytest.mark.parametrize("noise", [b"x" * 700_000 + b"\n", b"\0" * 700_000])
+def test_what_follows_an_endless_line_or_the_zeros_of_a_crash_is_read(noise: bytes, tmp_path: Path) -> None:
+    host = offline(tmp_path, {"var/log/dpkg.log": DPKG.encode() + noise + DPKG.replace("2021", "2022").encode()})
+    assert [one.name for one in records(host, ()).changes][3:] == [one.name for one in records(host, ()).changes][:3]
+
+
 def test_a_large_log_is_read_in_bounded_time(tmp_path: Path) -> None:
     line = "2021-04-24 06:50:59 status installed libnvidia-compute-460:amd64 460.73.01-0ubuntu1\n"
     host = offline(tmp_path, {"var/log/dpkg.log": DPKG + line * 100_000})

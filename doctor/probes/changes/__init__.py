@@ -115,10 +115,11 @@ def _text_lines(host: Host, path: str) -> Iterator[str]:
         pieces: Iterable[bytes] = iter(lambda: file.read(_PIECE_BYTES), b"")
         for piece in _unpacked(pieces) if path.endswith(".gz") else pieces:
             left_bytes -= len(piece)
-            *whole, rest = (rest + piece).split(b"\n")
+            *whole, rest = (rest + piece.replace(b"\0", b"")).split(b"\n")  # a crash leaves runs of zeros in a log
             yield from map(_text, whole)
-            if left_bytes < 0 or len(rest) > _PIECE_BYTES:
+            if left_bytes < 0:
                 return
+            rest = rest[:_LINE_BYTES]  # of a longer line no more is shown; what follows it is newer
     yield _text(rest)
 
 
