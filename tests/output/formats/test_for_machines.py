@@ -439,6 +439,17 @@ def test_a_page_that_everybody_can_read(scheme: str, tmp_path: Path) -> None:
     assert width <= 500
 
 
+def test_a_large_machine_has_a_short_beginning() -> None:
+    """64 cards and 200 findings: the stack and the list at the top stay short, the rest follows."""
+    report = report_on(machine(gpus=seen(tuple(gpu()._replace(number=one) for one in range(64)))))
+    page = lxml.html.document_fromstring(rendered("html", report._replace(findings=invented(200).findings)))
+    (gpus,) = (one for one in page.iterfind(".//ol/li") if one.findtext("div/strong") == "GPU")
+    assert [one.text for one in gpus.iterfind("div/p")][16:] == ["and 48 more lines"]
+    assert [one.text_content() for one in page.iterfind("body/main/ul/li")][12] == "and 148 more below"
+    assert len(page.findall(".//article")) == 160
+    assert len(page.findall(".//table")[0].findall("tbody/tr")) == 64
+
+
 def test_a_comment_has_room_for_its_end() -> None:
     text = rendered("markdown", invented(400))
     assert len(text) < AT_MOST + 200 < 65_536
