@@ -55,6 +55,10 @@ class Report(NamedTuple):
         facts: Mapping[str, Any] = self.raw["facts"]
         return facts
 
+    def __repr__(self) -> str:
+        """Short: a notebook keeps it in its file, and the whole report would be there with names of this machine."""
+        return f"<Report {self.verdict}: {', '.join(one.code for one in self.findings) or 'no findings'}>"
+
     def __str__(self) -> str:
         """A line for each cause, and the commands of its fix."""
         causes = [one for one in self.findings if not one.explained_by and one.severity != "info"]

@@ -21,6 +21,7 @@ def test_a_check_of_a_root(tmp_path: Path) -> None:
     assert (report.exit_status, report.raw["schema"]) == (0, "gpudoctor.report/1")
     assert report.facts["driver"]["release"]["unseen"]
     assert str(report).startswith("No fault found")
+    assert repr(report) == "<Report healthy: no findings>"
     assert report._repr_html_() == f"<p>GPU stack: <b>{report.verdict}</b></p>"
 
 
