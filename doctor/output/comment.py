@@ -45,8 +45,8 @@ def _fitting(parts: list[str]) -> str:
         if len(part) < room:
             kept.append(part)
             room -= len(part) + 1
-    if len(kept) < len(parts):
-        kept.append(f"\n… and {len(parts) - len(kept)} more parts; `gpudoctor check` shows them.")
+    if left := len(parts) - len(kept):
+        kept.append(f"\n… and {left} more part{'s' * (left > 1)}; `gpudoctor check` shows the whole report.")
     return "\n".join(kept) + "\n"
 
 

@@ -59,8 +59,9 @@ def layers(report: Report) -> tuple[Layer, ...]:
     lines: dict[str, list[str]] = {name: [] for name in _LAYERS}
     place = ""
     for label, text in stack_lines(report.facts):
-        place = label.partition(" ")[0] or place
-        lines.setdefault(place, []).append(text)
+        name, _, number = label.partition(" ")
+        place = name or place
+        lines.setdefault(place, []).append(f"{number}: {text}" if number else text)
     unseen = _unseen(report.facts)
     return tuple(
         Layer(
