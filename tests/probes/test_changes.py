@@ -228,6 +228,13 @@ def test_what_cannot_be_read_costs_nothing_else(tmp_path: Path) -> None:
     assert len(found.changes) == 3
 
 
+def test_a_rotated_part_that_cannot_be_read_costs_no_other_part(tmp_path: Path) -> None:
+    host = offline(tmp_path, {"var/log/dpkg.log": DPKG, "var/log/dpkg.log.1/": "", "var/log/dpkg.log.2": DPKG})
+    found = records(host, ())
+    assert len(found.changes) == 3
+    assert [(name, "dpkg.log.1" in why) for name, why in found.unread] == [("dpkg", True)]
+
+
 def test_hostile_logs(tmp_path: Path) -> None:
     """Noise, one endless line, times that do not exist: nothing is raised, and nothing is taken for a change."""
     noise = os.urandom(300_000) + b"Start-Date: 99999-99-99  99:99:99\nInstall: a:b (1)\n" + b"x" * 5_000_000
