@@ -116,7 +116,12 @@ def test_nothing_but_the_name_is_a_check_and_the_commands_to_go_on_with() -> Non
     [
         ("check --josn", "no option '--josn'; did you mean --json"),
         ("check --formt json", "no option '--formt'; did you mean --format"),
-        ("install cudnn --cuda 12.8 --os linux", "did you mean --cuda-home"),
+        ("install cudnn --cuda 12.8 --os linux", "did you mean --cuda-version or --cuda-home"),
+        ("check --venv .venv", "did you mean --python?"),
+        ("check --gpu l4", "did you mean --assume-gpu"),
+        ("can torch", "no command 'can'; did you mean matrix can?"),
+        ("rollback", "did you mean install rollback?"),
+        ("fix", "did you mean check --fix?"),
         ("chekc", "no command 'chekc'; did you mean check?"),
         ("matrix shwo", "no command 'shwo'; did you mean show?"),
         ("install cuda 12.8 --from d", "--from is now --bundle"),
@@ -125,6 +130,8 @@ def test_nothing_but_the_name_is_a_check_and_the_commands_to_go_on_with() -> Non
         ("bench --from x.json", "--from is now --show"),
         ("gate --within 5s", "--within is now --timeout"),
         ("check --fail-on eror", "did you mean error"),
+        ("check --platform linux/arm64", "--platform is for --image, --dockerfile or --lock"),
+        ("check --only cpu-only-wheel,cudnn-mising", "no rule 'cudnn-mising'; did you mean cudnn-missing"),
     ],
 )
 def test_a_slip_is_answered_with_the_nearest_name(line: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:

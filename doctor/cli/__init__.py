@@ -332,9 +332,10 @@ def _app(argv: Sequence[str]) -> typer.Typer:
 
     if _COMPLETION in os.environ:
         _completion.register()
+    group = type("Root", (HelpfulGroup,), {"below": staticmethod(_commands_of_groups)})
     app = typer.Typer(
         name="gpudoctor",
-        cls=HelpfulGroup,
+        cls=group,
         help=_SUMMARY,
         context_settings=SETTINGS,
         rich_markup_mode=None,
@@ -346,6 +347,13 @@ def _app(argv: Sequence[str]) -> typer.Typer:
     words = [word.replace("-", "_") for word in argv if not word.startswith("-")]
     _add_commands(app, cli, words)
     return app
+
+
+def _commands_of_groups() -> dict[str, str]:
+    from doctor import cli
+
+    below = {folder: importlib.import_module(f"{cli.__name__}.{folder}") for folder in folders_in(cli)}
+    return {code_of(name): folder for folder, package in below.items() for name in names_in(package)}
 
 
 def _add_commands(app: typer.Typer, package: ModuleType, words: list[str]) -> None:

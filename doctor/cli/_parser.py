@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import typer.core
 
 from compat.base.choice import NoSuchName
+from compat.base.errors import GpudoctorError
 from doctor.output.document import WIDEST
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 # Click leaves two columns free at the right side.
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST + 2}
 _OTHER = "Options"
+_ENVIRONMENT = {"env", "environment", "interpreter", "venv"}  # --python takes all of them
 _SUMMARY_AT_MOST = 1000  # characters: a summary is a sentence, and is never cut
 
 
@@ -65,6 +67,8 @@ class HelpfulCommand(typer.core.TyperCommand):
 class HelpfulGroup(typer.core.TyperGroup):
     """A group of commands."""
 
+    below: Callable[[], Mapping[str, str]] | None = None  # the commands of its groups, with the group of each
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write every command with its whole summary."""
         rows = [(name, one.get_short_help_str(_SUMMARY_AT_MOST)) for name, one in self._commands(ctx)]
@@ -74,8 +78,16 @@ class HelpfulGroup(typer.core.TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command; raises NoSuchName with those of a similar name."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise NoSuchName("command", args[0], [name for name, _ in self._commands(ctx)])
+            wrong = NoSuchName("command", args[0], [name for name, _ in self._commands(ctx)])
+            longer = self._longer(args[0], ctx) if self.below else ""
+            raise GpudoctorError(f"no command {args[0]!r}; did you mean {longer}?") if longer else wrong
         return super().resolve_command(ctx, args)
+
+    def _longer(self, word: str, ctx: Any) -> str:
+        """What a word is a part of: "matrix solve", "check --fix"; "" for none."""
+        group = self.below().get(word) if self.below else ""
+        having = (name for name, one in self._commands(ctx) if any(f"--{word}" in each.opts for each in one.params))
+        return f"{group} {word}" if group else next((f"{name} --{word}" for name in having), "")
 
     def _commands(self, ctx: Any) -> Iterator[tuple[str, Any]]:
         for name in self.list_commands(ctx):
@@ -96,6 +108,8 @@ def complaint_of(error: Any) -> str:
     known = {one[2:]: one for param in command.get_params(error.ctx) for one in param.opts if one.startswith("--")}
     if "format" in known:
         known["json"] = "--json"
-    near = get_close_matches(name.lstrip("-").casefold(), known, n=3)
+    word = name.lstrip("-").casefold()
+    parts = ["python"] if word in _ENVIRONMENT else [one for one in known if word in one.split("-")]
+    near = [one for one in parts if one in known] or get_close_matches(word, known, n=3)
     advice = f"did you mean {' or '.join(known[one] for one in near)}?" if near else "-h lists the options"
     return f"no option {name!r}; {advice}"

@@ -140,11 +140,17 @@ def check(
     raise typer.Exit(status)
 
 
+def _each(codes: list[str] | None) -> list[str]:
+    """Return the codes of a repeated option; commas between several are read, too."""
+    return [code for one in codes or () for code in one.split(",")]
+
+
 def _prepared(given: dict[str, Any]) -> tuple[CheckSubject, ReportOptions, Callable[..., tuple[str, int]], TextStyle]:
     """Return the options, which have the names of the fields of two records, the command, and the terminal's style."""
     from doctor.commands.check import command  # late: `gpudoctor --help` loads this module, too
     from doctor.output.write import terminal_style
 
+    given |= {name: _each(given[name]) for name in ("only", "skip")}
     others = ("fix", "yes")
     subject = record_of(command.CheckSubject, given, (*others, *command.ReportOptions._fields))
     options = record_of(command.ReportOptions, given, (*others, *command.CheckSubject._fields))

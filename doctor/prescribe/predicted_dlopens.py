@@ -39,15 +39,18 @@ def requests(row: FrameworkRow, prefix: str, *, own: bool) -> Iterator[tuple[str
 
 
 def again(row: FrameworkRow, prefix: str, facts: Facts, matrix: Matrix) -> Iterator[tuple[str, str, str]]:
-    """Environment, package, name: what the release before it opened of CUDA when a program called it, for the new CUDA.
+    """Environment, package, name: what the build before it opened of CUDA when a program called it, for the new CUDA.
 
-    Of one that leaves it to the loader to find them: CTranslate2, ONNX Runtime.
+    Of one that leaves it to the loader to find them: CTranslate2, ONNX Runtime, CuPy under each of its names.
     """
     traits = traits_of(row.package)
-    if traits.opens != "call" or not traits.dependency or not is_cuda_row(row):
+    finds_itself = bool(traits.finds_wheels) and accepts(traits.finds_wheels, row.versions.lstrip("="))
+    if traits.opens != "call" or finds_itself or not is_cuda_row(row):
         return
     told = (
-        one for one in value_or(facts.loader.predictions, ()) if (one.environment, one.asker) == (prefix, row.package)
+        one
+        for one in value_or(facts.loader.predictions, ())
+        if one.environment == prefix and traits_of(one.asker).id == traits.id
     )
     stems = {one.soname.partition(".so")[0] for one in told if one.is_cuda and "cudnn" not in one.soname}
     cuda = oldest_cuda(row, matrix)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from compat.base.errors import GpudoctorError
 from compat.matrix import Matrix
-from compat.need import AssignVariable, InstallDriver, Need
+from compat.need import AssignVariable, ChangePackages, InstallDriver, InstallPackage, Need
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Remedy
@@ -57,13 +57,13 @@ class _Prescription:
     def remedies(self) -> Iterator[Remedy]:
         """Those that are proven, then what only a person can do; as text what stands in the way of all.
 
-        Nothing but a driver is offered that needs root, where something before it needs none.
+        Nothing but a driver is offered that changes the system, where a package or what needs no root is enough.
         """
         from doctor.prescribe.rootless import takes_root  # late: only what is wrong has remedies
 
         tried = list(candidates(self._answer, self._facts, self._matrix))
         advice = [one for one in tried if one.is_advice]
-        given, refused = 0, ""
+        given, refused, is_spared = 0, "", False
         offered: list[tuple[Remedy, bool]] = []
         enough: list[set[Effect]] = []  # what fixes by itself, so that more of it is no other remedy
         for one in tried:
@@ -76,11 +76,12 @@ class _Prescription:
                 continue
             if remedy:
                 given += 1
-                as_root = takes_root(remedy.plan) and not isinstance(one.need, InstallDriver)
+                in_python = isinstance(one.need, (InstallPackage, ChangePackages))  # root owns the environment at most
+                as_root = takes_root(remedy.plan) and not (in_python or isinstance(one.need, InstallDriver))
+                is_spared |= remedy.proven and (in_python or not takes_root(remedy.plan))
                 enough += [{*(remedy.plan.effects or ())}] if remedy.proven else []
                 offered.append((remedy, as_root))
-        without_root = any(remedy.proven and not takes_root(remedy.plan) for remedy, _ in offered)
-        yield from (remedy for remedy, as_root in offered if not (as_root and without_root))
+        yield from (remedy for remedy, as_root in offered if not (as_root and is_spared))
         yield from (_remedy(one, self._facts, self._court) for one in advice)
         if not given and self._machine_first:
             yield self._machine_first
@@ -164,11 +165,13 @@ def _comes_on(found: Verdict, before: Verdict, fault: Answer) -> bool:
 
 
 def _undoes(more: Candidate, one: Candidate) -> bool:
-    """Whether it brings another driver than the one that was brought before."""
-    from installers.effect import DriverInstalled  # late: only where a remedy leaves a fault behind
+    """Whether it brings another driver than the one before, or points away from the toolkit that was installed."""
+    from installers.effect import DriverInstalled, LinkMade, ToolkitInstalled  # late: few remedies leave a fault
 
-    effects = (*(one.plan.effects or ()), *(more.plan.effects or ()))
-    return sum(isinstance(effect, DriverInstalled) for effect in effects) > 1
+    before, after = one.plan.effects or (), more.plan.effects or ()
+    if any(isinstance(effect, LinkMade) for effect in after):
+        return any(isinstance(effect, ToolkitInstalled) and effect.linked for effect in before)
+    return sum(isinstance(effect, DriverInstalled) for effect in (*before, *after)) > 1
 
 
 def _obstacle(one: Candidate, verdict: Verdict) -> str:

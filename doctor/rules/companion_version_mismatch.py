@@ -29,6 +29,7 @@ from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import LISTED_FRAMEWORKS, environment_of
 
+_PYTHON_OF_CUDA = {"cuda-bindings", "cuda-core", "cuda-pathfinder", "cuda-python"}  # a wheel asks for a range of them
 _NONE = CudaVersion(0, 0)  # of a build that is for no CUDA
 
 
@@ -218,6 +219,8 @@ def _unsaid(framework: Framework, rows: tuple[AbiRow, ...], said: set[str], fact
 
 
 def _are_related(one: str, other: str) -> bool:
+    if other in _PYTHON_OF_CUDA:
+        return True
     return one != other and (traits_of(one).runs_on == other or traits_of(other).runs_on == one)
 
 
@@ -261,7 +264,7 @@ def _frameworks(framework: Framework, facts: Facts) -> tuple[Framework, ...]:
 def _need(framework: Framework, asked: Pin, there: str, facts: Facts, matrix: Matrix) -> Need:
     """What rides is changed and what it rides on stays, for more depends on that."""
     python = environment_of(framework, facts).interpreter
-    if traits_of(asked.name).runs_on == framework.package:
+    if traits_of(asked.name).runs_on == framework.package or asked.name in _PYTHON_OF_CUDA:
         return InstallPackage(asked.name, asked.specifier, python)
     if _is_follower(framework, asked.name):
         return _anew(framework, asked.name, facts, matrix)

@@ -12,6 +12,7 @@ from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.model.facts.toolkit import Toolkit, ToolkitName
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.rule import Rule, Subjects
+from doctor.rules.shared.subjects import of_their_cuda
 
 _ALTERNATIVES = "/etc/alternatives/"
 _NVCC = "nvcc on PATH"
@@ -45,7 +46,7 @@ def _present(facts: Facts) -> str:
 
 
 def _needs(name: ToolkitName, facts: Facts) -> Iterator[Need]:
-    """Let it lead to the toolkit in use, else take the name away."""
+    """Let it lead to a toolkit that the frameworks here can use, by default remove the name."""
     toolkit = _best(facts)
     if name.name.startswith("/"):
         if toolkit and toolkit.kind == "directory":
@@ -63,8 +64,8 @@ def _needs(name: ToolkitName, facts: Facts) -> Iterator[Need]:
 
 
 def _best(facts: Facts) -> Toolkit | None:
-    """The toolkit of the nvcc on PATH, else the newest that can compile."""
-    toolkits = facts.toolkit.toolkits.get()
+    """The toolkit of the nvcc on PATH, by default the newest that can compile; of the frameworks' CUDA major only."""
+    toolkits = [one for one in facts.toolkit.toolkits.get() if of_their_cuda(one, facts)]
     path = next((value_or(one.leads_to, "") for one in facts.toolkit.names.get() if one.name == _NVCC), "")
     able = [one for one in toolkits if isinstance(one.cuda, Seen) and isinstance(one.nvcc, Seen)]
     by_path = next((one for one in toolkits if one.path == path), None)

@@ -12,7 +12,7 @@ from doctor.model.facts.seen import Seen, value_or
 from doctor.model.facts.toolkit import Toolkit, ToolkitName
 from doctor.model.finding import Answer, Evidence, Severity, Symptom, bad, ok
 from doctor.rules.shared.rule import NotApplicable, Rule
-from doctor.rules.shared.subjects import MACHINE
+from doctor.rules.shared.subjects import MACHINE, of_their_cuda
 
 _NVCC = "nvcc on PATH"
 
@@ -61,20 +61,25 @@ def _list(names: list[ToolkitName]) -> str:
 
 
 def _needs(compared: list[ToolkitName], toolkits: dict[str, Toolkit], facts: Facts) -> Iterator[Need]:
-    """What most names say is meant; where they are even, the others follow the first name, never to /usr itself."""
-    first, root = compared[0], compared[0].leads_to.get()
-    other = next(one for one in compared if toolkits[one.leads_to.get()].cuda != toolkits[root].cuda)
-    nvcc = toolkits[other.leads_to.get()].nvcc
-    is_outvoted = first.name == _NVCC and (toolkits[root].kind == "distribution" or _outvoted(first, toolkits, facts))
+    """What frameworks and most names say is meant; where they are even, the others follow the first name."""
+    first, other = compared[0], _other(compared, toolkits)
+    moved, kept = (first, other) if _first_moves(compared, toolkits, facts) else (other, first)
+    root, nvcc = kept.leads_to.get(), toolkits[other.leads_to.get()].nvcc
     path = _path_with(nvcc.value.rpartition("/")[0], facts) if isinstance(nvcc, Seen) else ""
-    if is_outvoted and path:
+    if moved.name == _NVCC and path:
         yield AssignVariable("PATH", path, _set_in("PATH", facts))
-    elif other.name.startswith("/"):
-        yield LinkTo(other.name, root)
-    elif toolkits[root].kind != "distribution":
-        yield AssignVariable(other.name, root, _set_in(other.name, facts))
+    elif moved.name.startswith("/"):
+        yield LinkTo(moved.name, root)
+    elif moved.name != _NVCC and toolkits[root].kind != "distribution":
+        yield AssignVariable(moved.name, root, _set_in(moved.name, facts))
     if first.name == _NVCC and isinstance(nvcc, Seen) and not path:
         yield Advice(f"put {nvcc.value.rpartition('/')[0]} first in PATH")
+
+
+def _other(compared: list[ToolkitName], toolkits: dict[str, Toolkit]) -> ToolkitName:
+    """The first name of another CUDA version than the first of all."""
+    cuda = toolkits[compared[0].leads_to.get()].cuda
+    return next(one for one in compared if toolkits[one.leads_to.get()].cuda != cuda)
 
 
 def _left(compared: list[ToolkitName], toolkits: dict[str, Toolkit], facts: Facts) -> tuple[Toolkit, ...]:
@@ -82,15 +87,21 @@ def _left(compared: list[ToolkitName], toolkits: dict[str, Toolkit], facts: Fact
 
     None where the first name is the one to follow.
     """
-    first = compared[0]
-    if first.name == _NVCC and (
-        toolkits[first.leads_to.get()].kind == "distribution" or _outvoted(first, toolkits, facts)
-    ):
+    if _first_moves(compared, toolkits, facts):
         return ()
     follow = {one.name for one in compared[1:]}
     kept = {value_or(one.leads_to, "") for one in value_or(facts.toolkit.names, ()) if one.name not in follow}
     paths = dict.fromkeys(one.leads_to.get() for one in compared[1:])
     return tuple(toolkits[path] for path in paths if path not in kept)
+
+
+def _first_moves(compared: list[ToolkitName], toolkits: dict[str, Toolkit], facts: Facts) -> bool:
+    """Whether the first name follows the others: the frameworks or most names agree with them, or it is of /usr."""
+    first = toolkits[compared[0].leads_to.get()]
+    there, here = (of_their_cuda(one, facts) for one in (toolkits[_other(compared, toolkits).leads_to.get()], first))
+    if there != here:
+        return there
+    return compared[0].name == _NVCC and (first.kind == "distribution" or _outvoted(compared[0], toolkits, facts))
 
 
 def _outvoted(first: ToolkitName, toolkits: dict[str, Toolkit], facts: Facts) -> bool:

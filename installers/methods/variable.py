@@ -44,7 +44,10 @@ def plan(need: _Any, target: Target, matrix: Matrix) -> Plan:
         return Plan(f"unset {need.name}{place}", (unset,), (VariableUnset(need.name, need.set_in),))
     step = SetVariable(need.name, need.value, "for programs started in this shell", need.set_in)
     effect = VariableSet(need.name, need.value, need.set_in)
-    return Plan(f"set {need.name} to {_shortly(need.value)}{place}", (step,), (effect,))
+    first, _, others = need.value.partition(":")
+    in_front = need.name == "PATH" and others
+    what = f"put {first} first in PATH" if in_front else f"set {need.name} to {_shortly(need.value)}"
+    return Plan(f"{what}{place}", (step,), (effect,))
 
 
 def _dropping(need: DropFromPath, target: Target) -> Plan:

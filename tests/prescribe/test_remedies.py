@@ -17,6 +17,7 @@ from compat.need import (
     InstallPackage,
     InstallSystemPackage,
     InstallToolkit,
+    LinkTo,
     Need,
     as_json,
 )
@@ -24,7 +25,7 @@ from compat.version import CudaVersion
 from doctor.model.facts import Facts, Machine
 from doctor.model.finding import bad
 from doctor.prescribe.candidates import Candidate, with_more
-from doctor.prescribe.remedies import prescribe
+from doctor.prescribe.remedies import _undoes, prescribe
 from doctor.prescribe.target import target_of
 from doctor.rules.shared.cuda_libraries import requirement_for, wheels_for
 from installers.choose import plan_for
@@ -257,6 +258,13 @@ def test_a_repository_is_added_once() -> None:
     lines = both(machines.UBUNTU, InstallToolkit("==12.8.*"), InstallCudnn(">=9.10", cuda="12"))
     assert sum('dpkg -i "$keyring"/cuda-keyring.deb' in line for line in lines) == 1
     assert [line.split()[-1] for line in lines[-3:]] == ["update", "cuda-toolkit-12-8", "cudnn9-cuda-12"]
+
+
+def test_no_link_is_turned_away_from_the_toolkit_that_was_installed() -> None:
+    target, matrix = machines.UBUNTU, Matrix()
+    needs = (InstallToolkit("==12.8.*"), LinkTo("/usr/local/cuda", "/usr/local/cuda-13.0"), InstallDriver(">=570"))
+    cuda, link, driver = (Candidate(need, plan_for(need, target, matrix), target) for need in needs)
+    assert [_undoes(more, one) for one, more in ((cuda, link), (driver, link), (driver, driver))] == [True, False, True]
 
 
 def both(target: Target, *needs: Need) -> tuple[str, ...]:

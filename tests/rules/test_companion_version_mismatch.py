@@ -109,6 +109,15 @@ def test_what_torch_asks_for_is_not_there(asks: str, installed: tuple[str, ...],
         assert (found.severity, found.needs) == (Severity.WARNING, (InstallPackage("triton", "==3.5.1", PYTHON),))
 
 
+@pytest.mark.parametrize(("core", "kind"), [("0.3.2", Status.OK), ("0.7.1", Status.OK), ("1.2.2", Status.BAD)])
+def test_cudas_python_packages_are_compared_with_what_is_asked(core: str, kind: Status) -> None:
+    numba = framework("numba-cuda", "0.22.2", requires=seen(("cuda-core<1.0.0,>=0.3.2",)))
+    there = (distribution("numba-cuda", "0.22.2"), distribution("cuda-core", core))
+    found = answer(CODE, machine(environments=seen((environment(numba, distributions=seen(there)),))))
+    assert found.kind is kind
+    assert found.needs == ((InstallPackage("cuda-core", "<1.0.0,>=0.3.2", PYTHON),) if kind is Status.BAD else ())
+
+
 @pytest.mark.parametrize("kind", ["conda", "egg"])
 def test_what_no_wheel_asks_for_is_not_missed(kind: str) -> None:
     torch = framework(requires=seen(("triton==3.5.1",)))

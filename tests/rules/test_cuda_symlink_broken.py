@@ -84,3 +84,17 @@ def test_newest_toolkit_is_compared_by_number() -> None:
 def test_without_any_toolkit_the_name_goes() -> None:
     facts = machine(toolkit=ToolkitFacts(seen(()), seen((BROKEN_LINK,))))
     assert answer(CODE, facts).needs == (RemoveFile("/usr/local/cuda"),)
+
+
+@pytest.mark.parametrize(
+    ("there", "needs"),
+    [
+        (("13.0.2", "12.8.1"), (LinkTo("/usr/local/cuda", ROOT), RemoveFile("/usr/local/cuda"))),
+        (("13.0.2",), (RemoveFile("/usr/local/cuda"),)),  # torch here is built for CUDA 12
+    ],
+)
+def test_no_name_is_pointed_to_a_cuda_that_the_framework_cannot_use(
+    there: tuple[str, ...], needs: tuple[Need, ...]
+) -> None:
+    facts = machine(toolkit=toolkits(*map(toolkit, there), names=seen((BROKEN_LINK,))))
+    assert answer(CODE, facts).needs == needs

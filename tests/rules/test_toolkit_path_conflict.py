@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from compat.need import Advice, AssignVariable
+from compat.need import Advice, AssignVariable, Need
+from compat.version import CudaVersion
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.toolkit import ToolkitName
 from doctor.model.finding import Severity, Status
-from tests.machine import configuration, machine, seen, toolkit, toolkits, unseen
+from tests.machine import configuration, environment, framework, machine, seen, toolkit, toolkits, unseen
 from tests.rules.case import answer
 
 CODE = "toolkit-path-conflict"
@@ -58,12 +59,30 @@ def test_wheels_of_another_cuda_are_no_conflict() -> None:
     assert answer(CODE, machine(toolkit=toolkits(thirteen))).kind is Status.OK
 
 
-def test_needs_follow_the_nvcc_on_path() -> None:
-    found = answer(CODE, machine(toolkit=toolkits(*ALL, names=seen((NVCC_OLD, HOME_NEW)))))
-    assert found.needs == (
-        AssignVariable("CUDA_HOME", OLD.path),
-        Advice(f"put {NEW.path}/bin first in PATH"),
+@pytest.mark.parametrize(
+    ("build", "first"),
+    [
+        ("2.9.1+cpu", (AssignVariable("CUDA_HOME", OLD.path),)),
+        ("2.9.1+cu118", (AssignVariable("CUDA_HOME", OLD.path),)),
+        ("2.9.1+cu128", ()),
+    ],
+)
+def test_needs_follow_the_frameworks_and_then_the_nvcc_on_path(build: str, first: tuple[AssignVariable, ...]) -> None:
+    cuda = {"2.9.1+cu118": seen(CudaVersion(11, 8)), "2.9.1+cu128": seen(CudaVersion(12, 8))}.get(build, unseen("CPU"))
+    facts = machine(
+        toolkit=toolkits(*ALL, names=seen((NVCC_OLD, HOME_NEW))),
+        environments=seen((environment(framework(version=build, cuda=cuda)),)),
     )
+    needs: tuple[Need, ...] = (*first, Advice(f"put {NEW.path}/bin first in PATH"))
+    assert answer(CODE, facts).needs == needs
+
+
+def test_the_link_leads_to_what_the_framework_needs() -> None:
+    thirteen = toolkit("13.0.2", links=())
+    facts = machine(toolkit=toolkits(thirteen, NEW, names=seen((named("nvcc on PATH", thirteen.path), LINK_NEW))))
+    assert answer(CODE, facts).needs == (Advice(f"put {NEW.path}/bin first in PATH"),)
+    facts = facts._replace(configuration=PATH)
+    assert answer(CODE, facts).needs == (AssignVariable("PATH", f"{NEW.path}/bin:/usr/bin:/bin"),)
 
 
 DISTRIBUTION = toolkit("12.0.1", path="/usr", kind="distribution", links=())

@@ -165,7 +165,7 @@ def report_of(
 _OF_A_MACHINE = ("pythons", "all_environments", "root", "image", "config", "deep", "frameworks", "expect_gpu")
 _OF_A_BUILD = dict.fromkeys(("target", "build_args"), "{} is for --dockerfile: give it, too")
 _OF_A_LOCK = dict.fromkeys(("python_version", "extras", "groups"), "{} is for --lock: give it, too")
-_OF_AN_IMAGE = {**_OF_A_BUILD, **_OF_A_LOCK, "platform": "{} chooses among the images of --image"}
+_OF_AN_IMAGE = {**_OF_A_BUILD, **_OF_A_LOCK, "platform": "{} is for --image, --dockerfile or --lock: give one, too"}
 _OF_THIS_MACHINE = {
     "expect_gpu": "{} is about this machine: files do not show its GPU; --assume-gpu names one",
     "all_environments": "{} is about this machine: of an image or root, all are checked anyway",

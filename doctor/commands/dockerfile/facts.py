@@ -12,6 +12,7 @@ from compat.base.errors import GpudoctorError
 from compat.base.record import NamedTuple
 from compat.build import default_build, gpu_packages
 from compat.matrix import Matrix
+from compat.platform import extras_asked
 from compat.platform_row import CompiledRow, ScriptRow, SystemRow
 from compat.row import FrameworkRow
 from compat.spec import Spec, parse_spec
@@ -505,7 +506,7 @@ def _pinned(one: Held, bare: Environment, facts: Facts, matrix: Matrix) -> Frame
 
 def _cpu_row(spec: Spec, facts: Facts, matrix: Matrix) -> FrameworkRow | None:
     """The build of a package that another one serves for GPUs, as onnxruntime; None for any other package."""
-    if spec.extras or spec.build or spec.name in gpu_packages(spec.name):
+    if extras_asked(spec, matrix) or spec.build or spec.name in gpu_packages(spec.name):
         return None
     return default_build(spec.name, spec.versions[2:], *platform_of(facts), matrix)
 

@@ -50,6 +50,13 @@ def environment_of(framework: Framework, facts: Facts) -> Environment:
     return next(one for one in facts.environments.get() if one.prefix == framework.environment)
 
 
+def of_their_cuda(toolkit: Toolkit, facts: Facts) -> bool:
+    """Whether a toolkit has the CUDA major of an installed framework, or no framework names a major."""
+    installed = _frameworks(facts) if isinstance(facts.environments, Seen) else ()
+    majors = {one.cuda.value.major for one in installed if isinstance(one.cuda, Seen)}
+    return not majors or (isinstance(toolkit.cuda, Seen) and toolkit.cuda.value.major in majors)
+
+
 def need_live(facts: Facts) -> None:
     """Raise NotApplicable on an offline root, where no driver runs."""
     if not facts.is_running:
