@@ -59,7 +59,7 @@ def _in_short(roots: list[Finding]) -> Iterator[str]:
         sign = _SIGNS.get(one.severity.value, "·")
         yield f"<li>{sign} <a href='#f{number}'>{_escaped(one.summary)}</a></li>"
     if len(roots) > _IN_SHORT:
-        yield f"<li>and {len(roots) - _IN_SHORT} more below</li>"
+        yield f"<li>and {len(roots) - _IN_SHORT} more follow below</li>"
 
 
 def _stack(document: Sectioned, roots: list[Finding]) -> Iterator[str]:

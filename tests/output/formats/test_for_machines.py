@@ -448,7 +448,7 @@ def test_a_large_machine_has_a_short_beginning() -> None:
         *map(str, range(16)),
         "and 48 more lines",
     ]
-    assert [one.text_content() for one in page.iterfind("body/main/ul/li")][12] == "and 148 more below"
+    assert [one.text_content() for one in page.iterfind("body/main/ul/li")][12] == "and 148 more follow below"
     assert len(page.findall(".//article")) == 160
     assert len(page.findall(".//table")[0].findall("tbody/tr")) == 64
 
