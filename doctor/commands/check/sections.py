@@ -63,11 +63,12 @@ def layers(report: Report) -> tuple[Layer, ...]:
         place = name or place
         lines.setdefault(place, []).append(f"{number}: {text}" if number else text)
     unseen = _unseen(report.facts)
+    absent = {"GPU", "Driver"} if report.facts.machine.is_running and report.facts.has_gpu is False else set()
     return tuple(
         Layer(
             _TITLES.get(name, name),
             _shortened(told),
-            _mark(codes.get(name, []), is_unknown=name in unseen, is_there=name in _LAYERS),
+            _mark(codes.get(name, []), is_unknown=name in unseen - absent, is_there=name in {*_LAYERS} - absent),
             tuple(dict.fromkeys(code for _, code in codes.get(name, ()))),
         )
         for name, told in lines.items()

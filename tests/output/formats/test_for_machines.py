@@ -385,6 +385,7 @@ def test_html(report: Report) -> None:
     [
         ({"driver": driver("450.80.02")}, "Driver", "error"),
         ({"gpus": unseen("NVML does not answer")}, "GPU", "unknown"),
+        ({"gpus": unseen("no driver"), "pci": seen(())}, "GPU", ""),
         ({}, "Driver", "ok"),
     ],
 )
