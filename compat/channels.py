@@ -16,7 +16,6 @@ from compat.target import TargetMachine
 from compat.traits import traits_of
 from compat.version import ComputeCapability, CudaVersion
 
-CONDA_FORGE = "conda-forge"
 THE_INDEX = "the package index"
 
 

@@ -432,6 +432,9 @@ class WheelIndexRow(NamedTuple):
     note: str
 
 
+CONDA_FORGE = "conda-forge"  # the channel
+
+
 class ChannelRow(NamedTuple):
     """Who serves builds of a package. File index.json, table channels.
 

@@ -15,8 +15,8 @@ Release = tuple[int, ...]
 Stage = tuple[int, int]
 Key = tuple[Release, Stage]  # which has the order of releases
 Test = Callable[[Key], "bool | None"]
-_VERSION = re.compile(r"(\d+(?:\.\d+)*)(?:(a|b|rc|\.post|\.?dev)(\d*))?", re.ASCII)
-_STAGES = {".dev": -1, "dev": -1, "a": 0, "b": 1, "rc": 2, "": 3, ".post": 4}
+_VERSION = re.compile(r"(\d+(?:\.\d+)*)(?:[._-]?(a|b|rc|post|dev)[._-]?(\d*))?", re.ASCII)
+_STAGES = {"dev": -1, "a": 0, "b": 1, "rc": 2, "": 3, "post": 4}
 _FINAL = (3, 0)
 _FAMILY = 2  # numbers that a version behind "~=" has at least
 _COMPARISONS: dict[str, Callable[[Key, Key], bool]] = {

@@ -11,6 +11,7 @@ from compat.matrix import Matrix
 from compat.reason import BAD, NO
 from compat.spec import Spec, parse_spec
 from compat.traits import traits_of
+from compat.version import CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.seen import value_or
 from doctor.planned.planned import circumstances_of
@@ -25,7 +26,7 @@ def refuted(effects: Iterable[Effect], then: Facts, matrix: Matrix) -> str:
 def _refuted(effects: Iterable[Effect], then: Facts, matrix: Matrix) -> Iterator[str]:
     for effect in effects:
         if isinstance(effect, DistributionsInstalled) and not effect.anew:
-            where = circumstances_of(then, _python(effect.python, then))
+            where = circumstances_of(then, _python(effect.python, then))._replace(cudnn=_system_cudnn(then))
             for spec in filter(lambda one: _is_judged(one, matrix), map(parse_spec, effect.requirements)):
                 found = answer(spec, where, matrix)
                 reasons = found.best.reasons if found.best else found.reasons
@@ -39,6 +40,12 @@ def _is_judged(spec: Spec, matrix: Matrix) -> bool:
         return False
     is_own = not traits_of(spec.name).runs_on and not is_rider(spec.name, matrix)
     return is_own or gpu_packages(spec.name) != (spec.name,)
+
+
+def _system_cudnn(facts: Facts) -> CudnnVersion | None:
+    """Return the release of cuDNN that a build without one of its own loads; None unless there is only one."""
+    found = {value_or(one.version, None) for one in value_or(facts.cudnn, ())}
+    return found.pop() if len(found) == 1 else None
 
 
 def _python(interpreter: str, facts: Facts) -> str:

@@ -78,7 +78,8 @@ class _Prescription:
                 given += 1
                 in_python = isinstance(one.need, (InstallPackage, ChangePackages))  # root owns the environment at most
                 as_root = takes_root(remedy.plan) and not (in_python or isinstance(one.need, InstallDriver))
-                is_spared |= remedy.proven and (in_python or not takes_root(remedy.plan))
+                by_hand = all(isinstance(step, ByHand) for step in remedy.plan.steps)
+                is_spared |= remedy.proven and (in_python or not (by_hand or takes_root(remedy.plan)))
                 enough += [{*(remedy.plan.effects or ())}] if remedy.proven else []
                 offered.append((remedy, as_root))
         yield from (remedy for remedy, as_root in offered if not (as_root and is_spared))

@@ -35,9 +35,9 @@ class ProbeRequest(NamedTuple):
     """What the user asked to be looked at."""
 
     pythons: tuple[str, ...] = ()  # --python, interpreters or environment directories; () is the default one
-    every: bool = False  # --all-environments
     deep: bool = False  # import frameworks in children of their own interpreter
     driver_timeout_s: float = DRIVER_TIMEOUT_S
+    every: bool = False  # --all-environments
 
 
 class Guard:

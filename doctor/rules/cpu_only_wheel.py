@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.build import accepted_cudas, gpu_packages, gpu_plugins, name_of, release_key
-from compat.channels import CONDA_FORGE
 from compat.matrix import Matrix, Uncovered
 from compat.need import Advice, Need
-from compat.row import FrameworkRow
+from compat.row import CONDA_FORGE, FrameworkRow
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment, Framework

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from compat.build import gpu_packages
-from compat.channels import CONDA_FORGE
 from compat.matrix import Matrix, Uncovered
 from compat.need import Advice, Need
-from compat.row import ChannelRow
+from compat.row import CONDA_FORGE, ChannelRow
 from compat.traits import traits_of
 from compat.version import CudaVersion
 from doctor.model.facts import Facts

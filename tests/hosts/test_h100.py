@@ -18,6 +18,7 @@ from doctor.cli import execute
 HERE = Path(__file__).parent / "h100"
 WORKED, REFUSED, NO_DEVICE, ERROR_803 = "it convolved", "cuDNN version incompatibility", "no device", "error 803"
 ON_THE_CPU = "cpu-only-wheel"  # ONNX Runtime's, on every one of them
+NOT_IN_THESE = "requirement-not-met"  # these reports were made before what it needs was read
 
 
 class Host(NamedTuple):
@@ -79,7 +80,7 @@ def test_what_is_said_is_what_came_of_it(host: Host, capsys: pytest.CaptureFixtu
     }
     assert by_severity == {"error": host.errors, "warning": host.warnings}
     assert [one["subject"] for one in told if one["code"] == ON_THE_CPU] == ["onnxruntime 1.30.0"]
-    assert not [one for one in report["answers"] if one["answer"] == "unknown"]
+    assert {one["code"] for one in report["answers"] if one["answer"] == "unknown"} <= {NOT_IN_THESE}
     if host.torch != WORKED:
         assert host.errors  # what does not run is never passed over
 

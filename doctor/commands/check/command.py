@@ -246,7 +246,7 @@ def _of_machine(subject: CheckSubject, host: Host, matrix: Matrix) -> Observatio
         raise BadRequest("--timeout: give a number of seconds above 0")
     if subject.pythons and subject.all_environments:
         raise BadRequest("--python and --all-environments: give one of them")
-    request = ProbeRequest(subject.pythons, subject.all_environments, subject.deep, subject.timeout_s)
+    request = ProbeRequest(subject.pythons, subject.deep, subject.timeout_s, every=subject.all_environments)
     if not subject.frameworks and host.kind == "image":
         from doctor.commands.check.selected import by_selection  # late: few checks are of an image
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from compat.base.discover import code_of, load_one, names_in
@@ -10,11 +10,12 @@ from compat.matrix import Matrix, Uncovered
 from doctor import rules as rules_package
 from doctor.model.facts import Facts
 from doctor.model.facts.failure import Failure
-from doctor.model.facts.seen import UnseenError
+from doctor.model.facts.seen import Seen, UnseenError
 from doctor.model.finding import Answer, Status, Symptom, failed, not_applicable, unknown
 from doctor.rules.shared.rule import NotApplicable, Rule
 
 Rules = Mapping[str, Rule[Any]]
+_OF_BUILDS = ("dockerfile-", "lock-")  # rules about a Dockerfile or a lock file
 
 
 def codes() -> tuple[str, ...]:
@@ -22,12 +23,31 @@ def codes() -> tuple[str, ...]:
     return tuple(sorted(map(code_of, names_in(rules_package))))
 
 
+class _Rules(Mapping[str, Rule[Any]]):
+    """Rules by code, each loaded when it is first asked: most checks ask none about a Dockerfile or a lock file."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        self._codes: dict[str, Rule[Any] | None] = dict.fromkeys(sorted(wanted))
+
+    def __getitem__(self, code: str) -> Rule[Any]:
+        rule = self._codes[code]
+        if rule is None:
+            rule = self._codes[code] = load_one(rules_package, code.replace("-", "_"), "RULE", Rule)
+        return rule
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._codes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._codes)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+
 def load_rules(wanted: Iterable[str] | None = None) -> Rules:
     """The rules with these codes (all by default), by code."""
-    return {
-        code: load_one(rules_package, code.replace("-", "_"), "RULE", Rule)
-        for code in (codes() if wanted is None else sorted(wanted))
-    }
+    return _Rules(codes() if wanted is None else wanted)
 
 
 def judge(facts: Facts, matrix: Matrix, rules: Rules) -> tuple[Answer, ...]:
@@ -36,7 +56,12 @@ def judge(facts: Facts, matrix: Matrix, rules: Rules) -> tuple[Answer, ...]:
     What is not known and our own faults become answers, too.
     """
     answers: list[Answer] = []
-    for code, rule in rules.items():
+    for code in rules:
+        if code.startswith(_OF_BUILDS) and not isinstance(facts.dockerfile, Seen):
+            none = not_applicable("only for a Dockerfile")
+            answers.append(none._replace(code=code, subject=facts.machine.label))
+            continue
+        rule = rules[code]
         try:
             subjects = list(rule.subjects.of(facts))
         except UnseenError as error:

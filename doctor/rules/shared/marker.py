@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 
 from compat.specifier import marker_holds
-from doctor.script.locks.read import names_of
 
 _MACHINES = {
     "linux": ("x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "armv7l", "i686"),
@@ -24,6 +23,8 @@ def holds_somewhere(marker: str) -> bool | None:
     """
     if not marker or re.search(r"extra|platform_release|platform_version|implementation|full_version|java", marker):
         return True
+    from doctor.script.locks.read import names_of  # late: only a lock file needs it
+
     for family, machines in _MACHINES.items():
         for machine in machines:
             for python in _PYTHONS:
