@@ -55,6 +55,10 @@ class Report(NamedTuple):
         facts: Mapping[str, Any] = self.raw["facts"]
         return facts
 
+    def __repr__(self) -> str:
+        """Short: a notebook keeps it in its file, and the whole report would be there with names of this machine."""
+        return f"<Report {self.verdict}: {', '.join(one.code for one in self.findings) or 'no findings'}>"
+
     def __str__(self) -> str:
         """A line for each cause, and the commands of its fix."""
         causes = [one for one in self.findings if not one.explained_by and one.severity != "info"]
@@ -75,7 +79,18 @@ class Report(NamedTuple):
             for one in self.findings
         )
         table = f"<table><tr><th></th><th>finding</th><th>commands</th></tr>{rows}</table>" if rows else ""
+        if self._is_of_others():
+            table += f"<p>Not the environment of this kernel, which is {escape(_shown(sys.prefix))}.</p>"
+        if any(one.commands for one in self.findings):
+            table += "<p>Restart the kernel after an installation.</p>"
         return f"<p>GPU stack: <b>{escape(self.verdict)}</b></p>{table}"
+
+    def _is_of_others(self) -> bool:
+        """Whether this machine was checked, but not the environment that runs this program."""
+        found = self.facts["environments"]
+        if self.raw["subject"]["kind"] != "live" or not isinstance(found, list):
+            return False
+        return os.path.realpath(sys.prefix) not in {os.path.realpath(one["prefix"]) for one in found}
 
 
 def check(*, python: str = "", root: str = "", expect_gpu: bool = False, policy: str = "") -> Report:
@@ -173,8 +188,13 @@ def _on(gpu: Sequence[str] | str, driver: str) -> list[str]:
 
 def _finding(raw: Mapping[str, Any]) -> Finding:
     remedies = raw["remedies"] or [{"commands": []}]
-    known = {name: raw[name] for name in ("code", "severity", "subject", "summary", "explained_by", "docs")}
-    return Finding(**known, commands=tuple(remedies[0]["commands"]))
+    known = {name: _shown(raw[name]) for name in ("code", "severity", "subject", "summary", "explained_by", "docs")}
+    return Finding(**known, commands=tuple(map(_shown, remedies[0]["commands"])))
+
+
+def _shown(text: str) -> str:
+    """The text of a machine without what drives a terminal or is no character; its lines stay."""
+    return "\n".join("".join(sign if sign.isprintable() else "?" for sign in line) for line in text.split("\n"))
 
 
 def _ask(*words: str, names: Sequence[str] = (), given: str | None = None) -> tuple[dict[str, Any], int]:
@@ -190,6 +210,8 @@ def _ask(*words: str, names: Sequence[str] = (), given: str | None = None) -> tu
         done = subprocess.run(argv, input=text, capture_output=True, text=True, encoding="utf-8", check=False)
     except (TypeError, ValueError, AttributeError) as error:  # no text, or one that no command line can hold
         raise GpuStackError(f"gpudoctor takes texts only: {error}") from None
+    except OSError as error:  # an argument of a megabyte, no memory for a process
+        raise GpuStackError(f"gpudoctor did not start: {error.strerror}") from None
     try:
         raw: dict[str, Any] = json.loads(done.stdout)
     except ValueError:

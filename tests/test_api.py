@@ -21,6 +21,7 @@ def test_a_check_of_a_root(tmp_path: Path) -> None:
     assert (report.exit_status, report.raw["schema"]) == (0, "gpudoctor.report/1")
     assert report.facts["driver"]["release"]["unseen"]
     assert str(report).startswith("No fault found")
+    assert repr(report) == "<Report healthy: no findings>"
     assert report._repr_html_() == f"<p>GPU stack: <b>{report.verdict}</b></p>"
 
 
@@ -33,6 +34,28 @@ def test_findings_have_their_commands(tmp_path: Path) -> None:
     assert report.exit_status in {1, 4}
     assert all(one.severity == "error" and one.docs for one in found)
     assert "<b>card" not in report._repr_html_()
+
+
+def test_a_hostile_machine_in_a_notebook() -> None:
+    """Nothing of it is mark-up, drives a terminal, or cannot be sent to the browser."""
+    text = "<b>\x1b[31m\udcff\u202e"
+    names = ("code", "severity", "subject", "summary", "explained_by", "docs")
+    finding = gpudoctor._finding({**dict.fromkeys(names, text), "remedies": [{"commands": [f"{text}\nsecond"]}]})
+    facts = {"environments": [{"prefix": "/elsewhere"}]}
+    report = gpudoctor.Report("broken", (finding,), 1, {"subject": {"kind": "live"}, "facts": facts})
+    page = report._repr_html_()
+    for one in (page, str(report)):
+        one.encode()
+        assert "\x1b" not in one
+        assert "\u202e" not in one
+    assert "<b>?" not in page
+    assert "?\nsecond" in page
+    assert f"Not the environment of this kernel, which is {sys.prefix}." in page
+    assert "Restart the kernel" in page
+
+
+def test_the_environment_of_this_program_is_the_one_that_is_checked() -> None:
+    assert "Not the environment" not in gpudoctor.check()._repr_html_()
 
 
 def test_what_a_program_requires() -> None:
@@ -58,6 +81,11 @@ def test_questions() -> None:
 def test_an_answer_that_there_is_none() -> None:
     with pytest.raises(GpuStackError, match="no product 'nosuch'"):
         gpudoctor.can("nosuch")
+
+
+def test_an_argument_that_is_too_long_for_a_process() -> None:
+    with pytest.raises(GpuStackError, match="did not start"):
+        gpudoctor.can("x" * (3 << 20))
 
 
 def test_nothing_of_ours_comes_into_the_program(tmp_path: Path) -> None:

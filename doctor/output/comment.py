@@ -40,13 +40,13 @@ def _stack(document: Sectioned) -> str:
 
 
 def _fitting(parts: list[str]) -> str:
-    kept, size = [], 0
-    for number, part in enumerate(parts):
-        size += len(part) + 1
-        if size > AT_MOST:
-            kept.append(f"\n… and {len(parts) - number} more parts; `gpudoctor check` shows them.")
-            break
-        kept.append(part)
+    kept, room = [], AT_MOST
+    for part in parts:  # one that is too long keeps no shorter one out
+        if len(part) < room:
+            kept.append(part)
+            room -= len(part) + 1
+    if left := len(parts) - len(kept):
+        kept.append(f"\n… and {left} more part{'s' * (left > 1)}; `gpudoctor check` shows the whole report.")
     return "\n".join(kept) + "\n"
 
 

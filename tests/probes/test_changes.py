@@ -228,6 +228,13 @@ def test_what_cannot_be_read_costs_nothing_else(tmp_path: Path) -> None:
     assert len(found.changes) == 3
 
 
+def test_a_rotated_part_that_cannot_be_read_costs_no_other_part(tmp_path: Path) -> None:
+    host = offline(tmp_path, {"var/log/dpkg.log": DPKG, "var/log/dpkg.log.1/": "", "var/log/dpkg.log.2": DPKG})
+    found = records(host, ())
+    assert len(found.changes) == 3
+    assert [(name, "dpkg.log.1" in why) for name, why in found.unread] == [("dpkg", True)]
+
+
 def test_hostile_logs(tmp_path: Path) -> None:
     """Noise, one endless line, times that do not exist: nothing is raised, and nothing is taken for a change."""
     noise = os.urandom(300_000) + b"Start-Date: 99999-99-99  99:99:99\nInstall: a:b (1)\n" + b"x" * 5_000_000
@@ -235,6 +242,12 @@ def test_hostile_logs(tmp_path: Path) -> None:
     found = records(offline(tmp_path, {f"var/log/{name}": noise for name in names}), ())
     assert {one.name for one in found.changes} <= {"machine", "NVIDIA driver"}
     assert found.unread == ()
+
+
+@pytest.mark.parametrize("noise", [b"x" * 700_000 + b"\n", b"\0" * 700_000])
+def test_what_follows_an_endless_line_or_the_zeros_of_a_crash_is_read(noise: bytes, tmp_path: Path) -> None:
+    host = offline(tmp_path, {"var/log/dpkg.log": DPKG.encode() + noise + DPKG.replace("2021", "2022").encode()})
+    assert [one.name for one in records(host, ()).changes][3:] == [one.name for one in records(host, ()).changes][:3]
 
 
 def test_a_large_log_is_read_in_bounded_time(tmp_path: Path) -> None:

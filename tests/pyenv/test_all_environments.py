@@ -53,3 +53,16 @@ def test_one_of_two_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert "give one of them" in capsys.readouterr().err
     assert execute(["check", "--root", "/", "--all-environments"]) == 2
     assert "all are checked anyway" in capsys.readouterr().err
+
+
+def test_a_policy_that_names_environments_does_not_stand_against_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the policy checks by default is no option that the user gave."""
+    policy = tmp_path / "gpudoctor.toml"
+    policy.write_text(f"[environments]\npython = ['{made(tmp_path / 'named')}']\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert execute(["check", "--all-environments", "--policy", str(policy), "--json"]) != 2
+    assert str(tmp_path / "named") in {
+        one["prefix"] for one in json.loads(capsys.readouterr().out)["facts"]["environments"]
+    }

@@ -310,7 +310,7 @@ def policy_of(named: str | None) -> Policy:
 def _under(policy: Policy, subject: CheckSubject, *, is_live: bool) -> CheckSubject:
     """Take from the policy what to look at, and to assume, where the user named nothing else."""
     if is_live:
-        return subject._replace(pythons=subject.pythons or policy.environments)
+        return subject if subject.all_environments else subject._replace(pythons=subject.pythons or policy.environments)
     driver, gpus = subject.assume_driver or policy.driver, subject.assume_gpus or policy.gpus
     return subject._replace(assume_driver=driver, assume_gpus=gpus)
 

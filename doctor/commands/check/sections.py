@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from compat.can import BuildVerdict
 
 _LAYERS = ("System", "GPU", "Driver", "Toolkit", "cuDNN", "Python")  # by the labels of the stack, from the card up
+_LINES = 16  # of a layer
 _RELEASES = 12  # of a framework, the newest, in the table of its builds
 _TITLES = {"Toolkit": "CUDA toolkit"}
 # The layer in which a part of the stack is fixed.
@@ -58,19 +59,27 @@ def layers(report: Report) -> tuple[Layer, ...]:
     lines: dict[str, list[str]] = {name: [] for name in _LAYERS}
     place = ""
     for label, text in stack_lines(report.facts):
-        place = label.partition(" ")[0] or place
-        lines.setdefault(place, []).append(text)
+        name, _, number = label.partition(" ")
+        place = name or place
+        lines.setdefault(place, []).append(f"{number}: {text}" if number else text)
     unseen = _unseen(report.facts)
+    absent = {"GPU", "Driver"} if report.facts.machine.is_running and report.facts.has_gpu is False else set()
     return tuple(
         Layer(
             _TITLES.get(name, name),
-            tuple(told),
-            _mark(codes.get(name, []), is_unknown=name in unseen, is_there=name in _LAYERS),
+            _shortened(told),
+            _mark(codes.get(name, []), is_unknown=name in unseen - absent, is_there=name in {*_LAYERS} - absent),
             tuple(dict.fromkeys(code for _, code in codes.get(name, ()))),
         )
         for name, told in lines.items()
         if told
     )
+
+
+def _shortened(lines: list[str]) -> tuple[str, ...]:
+    """Return the lines of a layer; of 64 cards or 48 environments only the first: tables and text have all."""
+    more = len(lines) - _LINES
+    return (*lines[:_LINES], f"and {more} more lines") if more > 1 else tuple(lines)
 
 
 def _mark(found: list[tuple[Severity, str]], *, is_unknown: bool, is_there: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -30,6 +31,7 @@ from doctor.probes import independent_probes
 from doctor.rules.shared.engine import Rules, codes
 
 _OF_THE_TEXT = partial(Place, "")  # how evidence names a line
+_MADE_AT = re.compile(r"\d{4}(-\d\d){2}T\d\d(:\d\d){2}Z", re.ASCII)  # as `check` writes it
 _INCOMPLETE = "evidence-incomplete"
 _SURE = 0.6  # a message that may mean several things is told by `explain`, with the question that decides
 
@@ -43,7 +45,8 @@ def report_of_file(source: str, rules: Rules, matrix: Matrix, started: float) ->
     if saved.report:
         report = diagnose(Observation(_of_report(saved.report, source)), matrix, rules, started)
         made = saved.report.get("made")
-        return report._replace(made_at=str(made.get("at", "")) if isinstance(made, dict) else "")
+        at = str(made.get("at", "")) if isinstance(made, dict) else ""
+        return report._replace(made_at=at if _MADE_AT.fullmatch(at) else "")
     if not saved.reading and not saved.text.strip():
         raise BadRequest(f"{place}: the file contains no text")
     shown = _of_text(saved, matrix, f"the machine of {place}")

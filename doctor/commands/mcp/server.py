@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import isfinite
 from typing import Any, TextIO
 
 from compat.base.paths import import_path
@@ -56,7 +57,7 @@ def run_command(call: ToolCall) -> Answered:
     """Run a command line of ours in a process of its own."""
     start = f"import sys; sys.path[:0] = {import_path()[:1]!r}; from doctor.cli import main; main()"
     argv = (sys.executable, "-I", "-c", start, *call.words)
-    done = run_process(Launch(argv, given=call.given.encode("utf-8", "replace")), _TIMEOUT_S)
+    done = run_process(Launch(argv, given=call.given.encode("utf-8", "replace"), ends_with_us=True), _TIMEOUT_S)
     return Answered(done.status, *(one.decode("utf-8", "replace") for one in (done.stdout, done.stderr)))
 
 
@@ -78,7 +79,7 @@ def serve(lines: Iterable[str], run: Run = run_command) -> Iterator[str]:
         told: dict[str, Any]
         try:
             message = _parsed(line)
-            number = message.get("id")
+            number = _number(message.get("id"))
             if "method" not in message or number is None:
                 continue  # a notification, or an answer to what nobody asked
             told = {"result": _result(str(message["method"]), message.get("params") or {}, run)}
@@ -99,6 +100,15 @@ def _parsed(line: str) -> Mapping[str, Any]:
     if not isinstance(message, dict):
         raise RpcError(_BAD_REQUEST, "one request a line, as an object")
     return message
+
+
+def _number(given: Any) -> str | float | None:
+    """Return the id of a request: a text, or a number that JSON can give back (not 1e999); raises RpcError."""
+    is_kind = isinstance(given, (str, int, float, type(None))) and not isinstance(given, bool)
+    if not is_kind or (isinstance(given, float) and not isfinite(given)):
+        raise RpcError(_BAD_REQUEST, "id: a text or a number is needed")
+    found: str | float | None = given
+    return found
 
 
 def _result(method: str, params: Any, run: Run) -> dict[str, Any]:
@@ -141,8 +151,8 @@ def _called(params: Mapping[str, Any], run: Run) -> dict[str, Any]:
         raise RpcError(_BAD_PARAMS, f"there is no tool {params.get('name')}; there are: {', '.join(tools())}")
     try:
         done = run(tool.call(arguments))
-    except BadArguments as error:
-        return _text(str(error), is_error=True)
+    except (BadArguments, OSError, UnicodeError) as error:  # too long, or no characters, for a command line
+        return _text(getattr(error, "strerror", None) or str(error), is_error=True)
     if done.status is None:
         return _text(f"{tool.name} took more than {_TIMEOUT_S:.0f} seconds", is_error=True)
     failed = done.status not in {0, 1, 4}  # see docs/exit-codes.md

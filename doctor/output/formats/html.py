@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from doctor.output.sections import Cell, Sectioned, Table
 
 _WORDS = {"error": "error", "warning": "warning", "unknown": "unknown", "ok": "no fault"}
+_IN_SHORT = 12  # findings that are listed at the top; all of them follow the stack
 _SIGNS = {"error": "✗", "warning": "!", "unknown": "?", "ok": "✓"}
 
 
@@ -38,7 +39,7 @@ def render(document: Judged, style: TextStyle) -> str:
     ]
     if is_sectioned(document):
         parts += [f"<p class='small'>{_escaped(one)}</p>" for one in document.about()]
-        parts += ["<ul>", *(_in_short(one, number) for number, one in enumerate(roots, 1)), "</ul>"] if roots else []
+        parts += ["<ul>", *_in_short(roots), "</ul>"] if roots else []
         parts += _stack(document, roots)
     parts += ["<h2>Findings</h2>"] * bool(roots) + [_article(one, number) for number, one in enumerate(roots, 1)]
     parts += _unknown(document)
@@ -53,9 +54,12 @@ def render(document: Judged, style: TextStyle) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _in_short(finding: Finding, number: int) -> str:
-    sign = _SIGNS.get(finding.severity.value, "·")
-    return f"<li>{sign} <a href='#f{number}'>{_escaped(finding.summary)}</a></li>"
+def _in_short(roots: list[Finding]) -> Iterator[str]:
+    for number, one in enumerate(roots[:_IN_SHORT], 1):
+        sign = _SIGNS.get(one.severity.value, "·")
+        yield f"<li>{sign} <a href='#f{number}'>{_escaped(one.summary)}</a></li>"
+    if len(roots) > _IN_SHORT:
+        yield f"<li>and {len(roots) - _IN_SHORT} more follow below</li>"
 
 
 def _stack(document: Sectioned, roots: list[Finding]) -> Iterator[str]:

@@ -62,11 +62,12 @@ def records(host: Host, environments: tuple[Environment, ...], since_s: float = 
     package = sys.modules[__name__]
     for name in names_in(package):
         source = load_one(package, name, "SOURCE", Source)
+        changes: list[Change] = []
         try:
-            changes = list(source.read(host, environments, since_s))
+            for one in source.read(host, environments, since_s):
+                changes.append(one)  # noqa: PERF402 - what was read before an error stays
         except HostError as error:
             unread.append((source.title, str(error)))
-            continue
         if changes and source.is_log:
             begins.append((source.title, min(one.at_s for one in changes)))
         found += changes
@@ -88,15 +89,22 @@ def _once(changes: list[Change]) -> Iterator[Change]:
 def log_lines(host: Host, path: str, since_s: float) -> Iterator[tuple[int, str, Place]]:
     """Yield the lines of a log and of its rotated parts, oldest first: number, text, place. A cut file ends early.
 
-    A part that was last written before `since_s` is skipped, unread.
+    A part that was last written before `since_s` is skipped, unread. Raises HostError for a part that cannot be read,
+    when the others have been.
     """
     folder, _, name = path.rpartition("/")
     parts = [one for one in names_of(host, folder) if one == name or _is_rotated(one, name)]
+    failed: HostError | None = None
     for part in sorted(parts, key=lambda one: (one == name, -_number(one, name))):
-        if since_s and host.status(f"{folder}/{part}").mtime < since_s:
-            continue
-        for number, line in enumerate(_text_lines(host, f"{folder}/{part}"), 1):
-            yield number, line, Place(f"{folder}/{part}", number)
+        try:
+            if since_s and host.status(f"{folder}/{part}").mtime < since_s:
+                continue
+            for number, line in enumerate(_text_lines(host, f"{folder}/{part}"), 1):
+                yield number, line, Place(f"{folder}/{part}", number)
+        except HostError as error:
+            failed = failed or error
+    if failed:
+        raise failed
 
 
 def _is_rotated(part: str, name: str) -> bool:
@@ -115,10 +123,11 @@ def _text_lines(host: Host, path: str) -> Iterator[str]:
         pieces: Iterable[bytes] = iter(lambda: file.read(_PIECE_BYTES), b"")
         for piece in _unpacked(pieces) if path.endswith(".gz") else pieces:
             left_bytes -= len(piece)
-            *whole, rest = (rest + piece).split(b"\n")
+            *whole, rest = (rest + piece.replace(b"\0", b"")).split(b"\n")  # a crash leaves runs of zeros in a log
             yield from map(_text, whole)
-            if left_bytes < 0 or len(rest) > _PIECE_BYTES:
+            if left_bytes < 0:
                 return
+            rest = rest[:_LINE_BYTES]  # of a longer line no more is shown; what follows it is newer
     yield _text(rest)
 
 

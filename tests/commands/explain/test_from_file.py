@@ -77,6 +77,13 @@ def test_a_real_report_survives_the_way(tmp_path: Path) -> None:
     assert encode_facts(facts_of_report(document, KINDS)) == document["facts"]
 
 
+@pytest.mark.parametrize("made", [None, [1], {}, {"at": 5}, {"at": "<b>\x1b[31m" * 9}, {"at": "2026-01-02T03:04:05Z"}])
+def test_when_a_saved_report_was_made_is_a_time_or_nothing(tmp_path: Path, made: Any) -> None:
+    text = json.dumps({**json.loads(saved()), "made": made})
+    report = report_of(CheckSubject(source=written(tmp_path, "report.json", text.encode())), 0.0)
+    assert report.made_at == ("2026-01-02T03:04:05Z" if "2026" in str(made) else "")
+
+
 _NEWER = {"file", "line", "set_at", "at", "pinned_at", "why_not"}  # fields that facts had not at first
 
 

@@ -105,6 +105,10 @@ def test_bad_arguments_run_nothing(name: str, arguments: dict[str, Any], why: st
         ("[" * 100_000, -32700),
         ("[]", -32600),
         ("x" * (LINE_AT_MOST + 2), -32600),
+        ('{"id":1e999,"method":"ping"}', -32600),
+        ('{"id":NaN,"method":"ping"}', -32600),
+        ('{"id":{"a":1},"method":"ping"}', -32600),
+        ('{"id":true,"method":"ping"}', -32600),
         ('{"jsonrpc":"2.0","id":1,"method":"resources/list"}', -32601),
         ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"apply"}}', -32602),
         ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[1]}', -32602),
@@ -114,6 +118,10 @@ def test_bad_lines(line: str, code: int) -> None:
     (told, after), _ = asked(line, {"id": 2, "method": "ping"})
     assert told["error"]["code"] == code
     assert after["result"] == {}
+
+
+def test_a_long_number_is_an_id() -> None:
+    assert asked({"id": 10**400, "method": "ping"})[0][0] == {"jsonrpc": "2.0", "id": 10**400, "result": {}}
 
 
 def test_a_line_that_is_too_long_is_one_message() -> None:
@@ -132,6 +140,15 @@ def test_a_line_that_is_too_long_is_one_message() -> None:
 def test_what_became_of_it(done: Answered, text: str, is_error: bool) -> None:
     (told,), _ = asked(call("check"), done=done)
     assert told["result"] == {"content": [{"type": "text", "text": text}], "isError": is_error}
+
+
+@pytest.mark.parametrize("library", ["x" * (3 << 20), "\ud800"])
+def test_what_no_command_line_can_hold(library: str) -> None:
+    """The server answers, and answers the next request too."""
+    line = json.dumps(call("which", library=library))
+    first, second = (json.loads(one) for one in serve([line, '{"id": 8, "method": "ping"}']))
+    assert first["result"]["isError"]
+    assert second["result"] == {}
 
 
 def test_a_real_command() -> None:

@@ -385,6 +385,7 @@ def test_html(report: Report) -> None:
     [
         ({"driver": driver("450.80.02")}, "Driver", "error"),
         ({"gpus": unseen("NVML does not answer")}, "GPU", "unknown"),
+        ({"gpus": unseen("no driver"), "pci": seen(())}, "GPU", ""),
         ({}, "Driver", "ok"),
     ],
 )
@@ -426,7 +427,7 @@ def test_a_page_that_everybody_can_read(scheme: str, tmp_path: Path) -> None:
         "[r.violations.map(v => v.id), r.passes.map(v => v.id), document.body.scrollWidth]))</script></body>",
     )
     if scheme == "dark":  # the option of headless Chromium for it changes with its releases
-        page = page.replace("(prefers-color-scheme: dark)", "all").replace("light dark", "dark")
+        page = page.replace("(prefers-color-scheme: dark)", "(min-width: 0)").replace("light dark", "dark")
     (tmp_path / "page.html").write_text(page)
     argv = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"]
     argv += ["--window-size=500,900", f"--user-data-dir={tmp_path / 'profile'}", (tmp_path / "page.html").as_uri()]
@@ -439,10 +440,33 @@ def test_a_page_that_everybody_can_read(scheme: str, tmp_path: Path) -> None:
     assert width <= 500
 
 
+def test_a_large_machine_has_a_short_beginning() -> None:
+    """64 cards and 200 findings: the stack and the list at the top stay short, the rest follows."""
+    report = report_on(machine(gpus=seen(tuple(gpu()._replace(number=one) for one in range(64)))))
+    page = lxml.html.document_fromstring(rendered("html", report._replace(findings=invented(200).findings)))
+    (gpus,) = (one for one in page.iterfind(".//ol/li") if one.findtext("div/strong") == "GPU")
+    assert [(one.text or "").partition(":")[0] for one in gpus.iterfind("div/p")] == [
+        *map(str, range(16)),
+        "and 48 more lines",
+    ]
+    assert [one.text_content() for one in page.iterfind("body/main/ul/li")][12] == "and 148 more follow below"
+    assert len(page.findall(".//article")) == 160
+    assert len(page.findall(".//table")[0].findall("tbody/tr")) == 64
+
+
 def test_a_comment_has_room_for_its_end() -> None:
     text = rendered("markdown", invented(400))
     assert len(text) < AT_MOST + 200 < 65_536
     assert "more parts" in text
+
+
+def test_a_finding_that_is_too_long_keeps_no_other_out() -> None:
+    report = invented(2)
+    long = report.findings[0]._replace(summary="x" * AT_MOST)
+    text = rendered("markdown", report._replace(findings=(long, *report.findings[1:])))
+    assert "and 1 more part;" in text
+    assert "| layer |" in text
+    assert "/etc/ld" in text
 
 
 def test_a_hostile_root_by_the_command_line(tmp_path: Path) -> None:
