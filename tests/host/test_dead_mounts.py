@@ -232,6 +232,7 @@ def test_a_hundred_thousand_packages(tmp_path: Path, capsys: pytest.CaptureFixtu
         status = execute(["check", "--root", str(root)])
         taken[count] = time.thread_time() - started
         assert status == (4 if count == 100_001 else 0), capsys.readouterr().out
-        assert ("the directory has more than 100000 entries" in capsys.readouterr().out) == (count == 100_001)
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("the directory has more than 100000 entries" in said) == (count == 100_001)
     assert taken[100_000] < 8 * taken[25_000]
     assert taken[100_000] < 20
