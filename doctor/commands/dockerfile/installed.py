@@ -288,8 +288,9 @@ class Places:
             yield from (needs[each] for each in needs if each == spec.name)
 
     def _pins(self, spec: Spec) -> Mapping[str, str]:
+        """What its build requires; of the wheels of a release its set-up takes the one that fits what is there."""
         rows = self._matrix.framework_rows(spec.name, spec.versions[2:]) if traits_of(spec.name).runs_on else ()
-        return next((row.pins for row in rows if row.pins), {})
+        return next((row.pins for row in rows if row.pins and row.build != "release"), {})
 
     def _after(self, earlier: Held | None, chosen: Held, one: Pinned) -> Held:
         """What is installed then: pip and uv leave the same release, of another index too."""
