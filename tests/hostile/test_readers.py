@@ -23,6 +23,8 @@ from tests.hostile.watch import functions_that_read
 _MANY = int(os.environ.get("GPUDOCTOR_MUTANTS", "30000"))
 _WORDS_OF_OTHERS = "the word is a function of its own there, which reads no file"
 _OWN = "reads what gpudoctor itself wrote or ships"
+_RPC = "messages of a client: tests/commands/mcp"
+_NOT_YET = "its files are not among the mutants yet"
 ELSEWHERE = {
     ("doctor.commands.bench.measure", "cpu_name"): "/proc/cpuinfo of the machine that is measured",
     ("doctor.commands.bench.pictures", "_ask"): _OWN,
@@ -39,6 +41,23 @@ ELSEWHERE = {
     ("doctor.commands.verify.child", "main"): _OWN,
     ("doctor.commands.verify.encode", "_plain"): _OWN,
     ("doctor.commands.which.live", "_on_linux"): "what the kernel says of a process",
+    ("doctor.cli.mcp", "mcp"): _RPC,
+    ("doctor.commands.mcp.server", "_parsed"): _RPC,
+    ("doctor.commands.mcp.tools", "tools"): _OWN,
+    ("doctor.commands.verify.cudnn_trial.graph", ""): _OWN,
+    ("doctor.commands.verify.cudnn_trial.status", ""): _OWN,
+    ("doctor.commands.verify.needs", ""): _OWN,
+    ("doctor.messages.cause", ""): _OWN,
+    ("doctor.output.private_commands", ""): _OWN,
+    ("doctor.loader.cards.triton", "_is_nameless"): _NOT_YET,
+    ("doctor.prescribe.dependents", "_is_of"): _NOT_YET,
+    ("doctor.probes.changes", "_text_lines"): _NOT_YET,
+    ("doctor.probes.changes.boots", "_read"): _NOT_YET,
+    ("doctor.probes.changes.driver_files", "_read"): _NOT_YET,
+    ("doctor.probes.changes.wheels", "_installed"): _NOT_YET,
+    ("doctor.probes.independent.container_setup", "_specification"): _NOT_YET,
+    ("doctor.probes.interpreter", "_is_beside"): _NOT_YET,
+    ("doctor.pyenv.pipenv", "pipenv_environments"): _NOT_YET,
 }
 
 posix = pytest.mark.skipif(os.name != "posix", reason="machines of the lab")
