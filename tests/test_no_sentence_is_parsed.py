@@ -30,6 +30,8 @@ ALLOWED = {
     ("doctor/commands/verify/findings.py", "text"): "the words of a loader, told twice by one worker, and their blanks",
     ("doctor/rules/ptxas_too_old.py", "why"): "a word for each step of a search, `Tool.why`, not yet an enum",
     ("doctor/model/facts/seen.py", "why"): "two values are equal",
+    ("doctor/prescribe/corrected_line.py", "source"): "two places are equal",
+    ("doctor/rules/container_requirement_unmet.py", "source"): "two places are equal",
     ("doctor/commands/check/text.py", "detail"): "what the summary says already is not printed again",
     ("doctor/commands/check/text.py", "summary"): "the same",
     ("doctor/output/page.py", "summary"): "the same",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix
 from compat.need import Advice
+from doctor.loader.cards.triton import RUN_TRITON
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.seen import Seen, value_or
@@ -19,11 +20,6 @@ from doctor.rules.shared.subjects import ENVIRONMENTS, need_linux
 # (gcc, python3.X-dev), Fedora (gcc, python3-devel), openSUSE and Arch.
 _APT = ("ubuntu", "debian", "linuxmint", "pop", "raspbian", "kali")
 _DNF = ("fedora", "rhel", "centos", "rocky", "almalinux", "ol", "amzn")
-# Run kernels of Triton's whenever they are used. torch alone does only for torch.compile: who has it and no compiler is
-# not told. Sources: the packages' own documents (installation).
-_RUN_TRITON = frozenset(
-    ("vllm", "sglang", "unsloth", "liger-kernel", "flash-linear-attention", "mamba-ssm", "triton-kernels")
-)
 
 
 class _Lack(NamedTuple):
@@ -57,7 +53,7 @@ def _of_builds(environment: Environment, facts: Facts) -> Iterator[_Lack]:
     """Yield what lacks for a C module of a package, and for keeping the result; raises UnseenError."""
     tools = [one for one in facts.code_tools.get() if one.environment == environment.prefix and one.builds]
     start = value_or(environment.start, None) if environment.start else None
-    uses_it = any(one.name in _RUN_TRITON for one in installed(environment))
+    uses_it = any(one.name in RUN_TRITON for one in installed(environment))
     for one in tools[:1]:
         if uses_it and facts.machine.kind != "root" and not facts.compilers.get():
             yield _Lack(

@@ -22,6 +22,12 @@ _HEADERS = ("backends/nvidia/include/cuda.h", "third_party/cuda/include/cuda.h")
 _BYTES = 256 << 10
 _FOLDERS = ("backends/nvidia", "third_party/nvidia/backend", "common/../third_party/cuda", "third_party/cuda")
 
+# Run its kernels whenever they are used. torch alone does only for torch.compile: who has it and no compiler is not
+# told. Sources: the packages' own documents (installation).
+RUN_TRITON = frozenset(
+    ("vllm", "sglang", "unsloth", "liger-kernel", "flash-linear-attention", "mamba-ssm", "triton-kernels")
+)
+
 
 def read(host: Host, one: Distribution, environment: str) -> Framework:
     """The release by the cuda.h that it carries."""
