@@ -124,6 +124,16 @@ def _padded(release: Release, width: int) -> Release:
     return release + (0,) * (width - len(release))
 
 
+def keeps(specifier: str, version: str) -> bool:
+    """Whether a version satisfies a specifier; a specifier or version in no valid form counts as kept."""
+    if not version[:1].isdigit() or not any(map(str.isdigit, specifier)):
+        return True
+    try:
+        return accepts(specifier, version)
+    except ValueError:  # InvalidSpecifier and InvalidVersion, without importing `packaging` for their names
+        return True
+
+
 def marker_holds(marker: str, values: Mapping[str, str]) -> bool | None:
     """Return whether a marker of PEP 508 holds with these values; None for one that cannot be evaluated."""
     from packaging.markers import (  # late: a plain check meets few markers

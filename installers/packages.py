@@ -16,7 +16,7 @@ _MANAGERS = {
 }
 PACKAGE_MANAGERS = frozenset(_MANAGERS) | {"yum"}
 DISTRIBUTIONS = frozenset().union(*_MANAGERS.values())
-_INSTALL = {
+INSTALL = {
     "apt": ("apt-get", "install", "-y"),
     "yum": ("yum", "install", "-y"),
     "dnf": ("dnf", "install", "-y"),
@@ -41,13 +41,18 @@ _BEFORE_DNF = {"rhel": "7", "centos": "7", "ol": "7", "amzn": "2"}  # the last r
 RPM_BY_YUM = frozenset({"yum", "dnf"})
 
 
+def manager_by_id(distribution: str) -> str:
+    """The manager of a distribution by its ID in os-release, whatever its release; "" for one that is not known."""
+    return next((name for name, ids in _MANAGERS.items() if distribution in ids), "")
+
+
 def manager_of(target: Target) -> str:
     """ "apt", "yum", "dnf", "zypper", "pacman", or "" for a system whose package manager is not known here."""
     if target.os_family != "linux":
         return ""
     if target.distribution_version.partition(".")[0] == _BEFORE_DNF.get(target.distribution):
         return "yum"
-    return next((name for name, ids in _MANAGERS.items() if target.distribution in ids), "")
+    return manager_by_id(target.distribution)
 
 
 _REINSTALL = {
@@ -61,7 +66,7 @@ _REINSTALL = {
 
 def install(target: Target, *names: str, why: str) -> Command:
     """Install packages of the distribution; only where `manager_of` knows it."""
-    argv = (*_INSTALL[manager_of(target)], *names)
+    argv = (*INSTALL[manager_of(target)], *names)
     return Command(argv, why, needs_root=True, timeout_s=3600, inverse=removal(manager_of(target), names))
 
 

@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Collection
 
+from compat.base.paths import is_below
 from compat.base.record import NamedTuple
 from installers.at_work import Watch, require_ended, watch
 from installers.command import as_root, inverses
@@ -121,7 +122,9 @@ def _rollback(state: State, run: str, reversal: Reversal | None, part: Part) -> 
 def _only(journal: Journal, part: Part, foreign: dict[str, None]) -> Undone:
     """Some files of a run, which stays a finished one: the others can be taken back later."""
     roots = tuple(os.path.abspath(one) for one in part.only)
-    changes = [one for one in journal.changes() if one.kind != "mkdir" and _is_below(one.path, roots)]
+    changes = [
+        one for one in journal.changes() if one.kind != "mkdir" and any(is_below(one.path, root) for root in roots)
+    ]
     if not changes:
         raise NoSuchRun(f"run {journal.id} changed no file at {', '.join(roots)}")
     lost = {**foreign, **_lost(tuple(changes), journal)}
@@ -135,10 +138,6 @@ def _only(journal: Journal, part: Part, foreign: dict[str, None]) -> Undone:
             (restored if _revert(change, journal, known[change.path]) else left)[change.path] = None
     journal.tell(f"undone, as asked: {', '.join(restored)}")
     return Undone(journal.id, journal.entry().summary, len(restored.keys() - left.keys()), tuple(left))
-
-
-def _is_below(path: str, roots: tuple[str, ...]) -> bool:
-    return any(path == one or path.startswith(os.path.join(one, "")) for one in roots)
 
 
 def _only_commands(journal: Journal, reversal: Reversal | None) -> Undone:
@@ -190,7 +189,7 @@ def undo(journal: Journal, state: State, keep: Collection[str] = ()) -> Undone:
     known = {change.backup for change in changes if change.backup}
     kept = [*originals.items(), *(("(its record is lost)", name) for name in _backups(journal) if name not in known)]
     journal.append({"what": "undone", "kept": kept})
-    journal.tell(f"undone{f', but for {chr(44).join(foreign)}' if foreign else ''}")
+    journal.tell("undone, but for " + ",".join(foreign) if foreign else "undone")
     _drop_backups(journal, known - {*originals.values()})
     return Undone(
         id=journal.id,

@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Callable
 
+from compat.base.paths import is_below
 from compat.base.record import NamedTuple
 from installers.archive import Member, UnsafeArchive, clean_name, damage_named, is_absolute, members
 from installers.errors import written
@@ -57,7 +58,7 @@ class _Tree:
         """Look at every link once all are there; directories get their times and modes last."""
         root = os.path.realpath(self._root)
         for name, kind in self._kinds.items():
-            if kind == "link" and not _is_below(os.path.realpath(self._path(name)), root):
+            if kind == "link" and not is_below(os.path.realpath(self._path(name)), root):
                 raise UnsafeArchive(f"the link {name!r} in the archive points outside of it")
         for member in reversed(self._directories):
             os.chmod(self._path(member.name), member.mode | stat.S_IRWXU)
@@ -132,10 +133,6 @@ def unpack(archive: str, into: str, report: Report = silent, bounds: Bounds = BO
         for member in members(file):
             tree.add(member)
     tree.finish()
-
-
-def _is_below(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
 def _key(name: str) -> str:

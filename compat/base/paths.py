@@ -42,3 +42,8 @@ def text_beside(module: str, name: str) -> str:
     """Return the text of a file of ours that stands beside a module; `module` is its `__file__`."""
     with open(os.path.join(os.path.dirname(os.path.abspath(module)), name), encoding="utf-8") as file:
         return file.read()
+
+
+def is_below(path: str, root: str) -> bool:
+    """Return whether a path is a directory, or below it; links are not followed."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)

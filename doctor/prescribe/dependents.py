@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.base.record import NamedTuple
+from compat.specifier import keeps
 from doctor.host import Host, HostError
 from doctor.host.optional_reads import text_of
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Distribution, Environment
 from doctor.model.facts.seen import value_or
 from doctor.pyenv.metadata import fields, header, metadata_file
-from doctor.rules.shared.pins import Pin, applies, keeps, pin
+from doctor.rules.shared.pins import Pin, applies, pin
 
 _DIRECT_URL_BYTES = 4096
 

@@ -11,7 +11,7 @@ from compat.load import is_framework
 from compat.matrix import Matrix, Uncovered
 from compat.row import FrameworkRow
 from compat.spec import Spec, parse_spec
-from compat.specifier import first_release
+from compat.specifier import first_release, keeps
 from compat.traits import module_of, traits_of
 from compat.version import CudnnVersion
 from doctor.host import Host, HostError
@@ -37,7 +37,6 @@ from doctor.prescribe.predicted_files import PredictedFiles
 from doctor.prescribe.simulated_machine import SimulatedMachine
 from doctor.pyenv.metadata import RECORD_AT_MOST_BYTES, RECORD_LINES_AT_MOST, listed
 from doctor.rules.shared.builds import platform_of
-from doctor.rules.shared.pins import keeps
 from installers.effect import DistributionsInstalled
 from installers.requirement import exact_version, wanted_version
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from binascii import crc32
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from compat.specifier import accepts
+from compat.specifier import keeps
 from compat.traits import traits_of
 from doctor.host import Host, HostError
 from doctor.host.snapshot import remembered
@@ -57,11 +58,11 @@ def _mark(host: Host, one: Distribution) -> str:
 def _unmet(host: Host, found: Mapping[str, Distribution], python: str) -> Iterator[Unmet]:
     said = {name: _said(host, one) for name, one in found.items() if one.kind == "wheel"}
     for name, (needs_python, _) in said.items():
-        if needs_python and python and not _keeps(needs_python, python):
+        if needs_python and python and not keeps(needs_python, python):
             yield Unmet(name, "python", needs_python, Place(metadata_file(found[name])), there=python)
-    todo, done = [(name, "", name) for name in said], set()
+    todo, done = deque((name, "", name) for name in said), set()
     while todo:
-        name, extra, asking = todo.pop(0)
+        name, extra, asking = todo.popleft()
         if (name, extra) in done or name not in said:
             continue
         done.add((name, extra))
@@ -69,7 +70,7 @@ def _unmet(host: Host, found: Mapping[str, Distribution], python: str) -> Iterat
         for required, extras, specifier in _requirements(host, said[name][1], marks, extra=extra):
             todo += [(required, normal(one), asking) for one in extras.split(",") if one]
             there = found.get(required)
-            if there and _keeps(specifier, there.version):
+            if there and keeps(specifier, there.version):
                 continue
             if there or not _has_sister(required, found):
                 place = Place(metadata_file(found[name]))
@@ -100,16 +101,6 @@ def _requirements(host: Host, lines: list[str], marks: dict[str, str], *, extra:
         found = _REQUIREMENT.match(tidy(requirement))
         if found and (not marker.strip() or marker_holds(host, marker, marks)):
             yield normal(found[1]), found[2] or "", found[3]
-
-
-def _keeps(specifier: str, version: str) -> bool:
-    """Whether a version satisfies a specifier; one in no valid form counts as kept."""
-    if not version[:1].isdigit() or not any(map(str.isdigit, specifier)):
-        return True
-    try:
-        return accepts(specifier, version)
-    except ValueError:
-        return True
 
 
 def _has_sister(name: str, found: Mapping[str, Distribution]) -> bool:

@@ -9,6 +9,7 @@ from compat.build import oldest_cuda
 from compat.matrix import Matrix, Uncovered
 from compat.need import Advice, ChangePackages, DropFromPath, InstallPackage, Need
 from compat.row import AbiRow, FrameworkRow
+from compat.specifier import keeps
 from compat.traits import traits_of
 from compat.version import CudaVersion, VersionError
 from doctor.model.facts import Facts
@@ -25,7 +26,7 @@ from doctor.rules.shared.builds import (
     other_builds,
     unmet_requirements,
 )
-from doctor.rules.shared.pins import Pin, applies, keeps, pin, release_of
+from doctor.rules.shared.pins import Pin, applies, pin, release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import LISTED_FRAMEWORKS, environment_of
 

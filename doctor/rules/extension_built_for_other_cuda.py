@@ -8,6 +8,7 @@ from compat.build import covers, oldest_cuda
 from compat.matrix import Matrix, accepts
 from compat.need import Advice, ClearVariable, InstallPackage, Need
 from compat.row import FrameworkRow
+from compat.specifier import keeps
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Extension, Variable
 from doctor.model.facts.seen import value_or
@@ -24,7 +25,7 @@ from doctor.rules.shared.extensions import (
     variable,
     wanted_name,
 )
-from doctor.rules.shared.pins import keeps, release_of
+from doctor.rules.shared.pins import release_of
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import environment_of
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix
 from compat.need import InstallPackage, Need
+from compat.specifier import keeps
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Distribution, Environment
 from doctor.model.facts.seen import value_or
 from doctor.model.finding import Answer, Evidence, Symptom, bad, ok
 from doctor.rules.shared.builds import import_symptoms, installed
-from doctor.rules.shared.pins import keeps, pin
+from doctor.rules.shared.pins import pin
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS
 

@@ -15,11 +15,7 @@ from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.builds import installed
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS, need_linux
-
-# How a distribution's packages are installed, by the command that has them. Sources: the package search of Debian
-# (gcc, python3.X-dev), Fedora (gcc, python3-devel), openSUSE and Arch.
-_APT = ("ubuntu", "debian", "linuxmint", "pop", "raspbian", "kali")
-_DNF = ("fedora", "rhel", "centos", "rocky", "almalinux", "ol", "amzn")
+from installers.packages import manager_by_id
 
 
 class _Lack(NamedTuple):
@@ -83,10 +79,11 @@ def _of_builds(environment: Environment, facts: Facts) -> Iterator[_Lack]:
 
 
 def _command(apt: str, dnf: str, facts: Facts) -> str:
-    distribution = value_or(facts.system.distribution_id, "")
-    if distribution in _APT:
+    """How the package is installed. Sources: the package search of Debian, of Fedora."""
+    manager = manager_by_id(value_or(facts.system.distribution_id, ""))
+    if manager == "apt":
         return f"sudo apt-get install {apt}"
-    return f"sudo dnf install {dnf}" if distribution in _DNF else f"the distribution's package of {apt}"
+    return f"sudo dnf install {dnf}" if manager == "dnf" else f"the distribution's package of {apt}"
 
 
 def _of_nvcc(environment: Environment, facts: Facts, matrix: Matrix) -> Iterator[_Lack]:

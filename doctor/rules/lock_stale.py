@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.matrix import Matrix
 from compat.need import Advice
-from compat.specifier import accepts
+from compat.specifier import keeps
 from doctor.model.facts import Facts, Machine
 from doctor.model.facts.dockerfile import ProjectRequirement
 from doctor.model.finding import Answer, Evidence, Severity, Status, bad, ok
@@ -38,17 +38,10 @@ def check(machine: Machine, facts: Facts, matrix: Matrix) -> Answer:
 def _is_open(one: ProjectRequirement) -> bool:
     if holds_somewhere(one.marker) is not True:
         return False  # uv leaves out what no platform needs
-    if not any(_accepts(one.versions, version) for version in one.locked):
+    if not any(keeps(one.versions, version.partition("+")[0]) for version in one.locked):
         return True
     builds = {version.partition("+")[2] for version in one.locked} - {""}
     return bool(one.build and builds and one.build not in builds and one.build != "cpu")
-
-
-def _accepts(versions: str, version: str) -> bool:
-    try:
-        return not version or accepts(versions, version.partition("+")[0])
-    except ValueError:
-        return True
 
 
 RULE = Rule(MACHINE, check, never={Status.UNKNOWN: "a project that cannot be read asks for nothing"})

@@ -6,11 +6,11 @@ from contextlib import suppress
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import InstallPackage
+from compat.specifier import keeps
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Framework
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
 from doctor.rules.shared.builds import build_row, import_symptoms, installed
-from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import LISTED_FRAMEWORKS, environment_of
 

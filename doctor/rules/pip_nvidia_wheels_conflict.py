@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from compat.matrix import Matrix, Uncovered
 from compat.need import Advice, ChangePackages, InstallPackage, Need
+from compat.specifier import keeps
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Distribution, Environment, Framework
@@ -24,7 +25,7 @@ from doctor.rules.shared.nvidia_wheels import (
     of_the_user,
     pins_of,
 )
-from doctor.rules.shared.pins import Pin, keeps
+from doctor.rules.shared.pins import Pin
 from doctor.rules.shared.rule import NotApplicable, Rule
 from doctor.rules.shared.subjects import ENVIRONMENTS
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from compat.build import compilers_for, serves
 from compat.matrix import Matrix
 from compat.need import Advice, AssignVariable, ClearVariable, Need
+from compat.specifier import keeps
 from compat.traits import traits_of
 from compat.version import CodeTarget, ComputeCapability
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Variable
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Answer, Evidence, Severity, bad, ok
-from doctor.rules.shared.pins import keeps, release_of
+from doctor.rules.shared.pins import release_of
 from doctor.rules.shared.rule import NotApplicable, Rule, Subjects
 
 if TYPE_CHECKING:

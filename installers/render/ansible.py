@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from installers.packages import INSTALL
 from installers.plan import Plan, Target
 from installers.render import step_lines
 from installers.render.comments import comment
@@ -30,12 +31,9 @@ from installers.steps.write_file import WriteFile
 
 Task = dict[str, Any]
 _DIR = "{{ gpudoctor_dir }}"
-_MANAGERS = {
-    ("apt-get", "install", "-y"): "ansible.builtin.apt",
-    ("dnf", "install", "-y"): "ansible.builtin.dnf",
-    ("yum", "install", "-y"): "ansible.builtin.yum",
-    ("zypper", "--non-interactive", "install"): "community.general.zypper",
-    ("pacman", "-S", "--needed", "--noconfirm"): "community.general.pacman",
+_MODULES = {
+    **{name: f"ansible.builtin.{name}" for name in ("apt", "dnf", "yum")},
+    **{name: f"community.general.{name}" for name in ("zypper", "pacman")},
 }
 _ADD_REPO = ("config-manager", "--add-repo")
 
@@ -128,10 +126,10 @@ def _command(step: Command | Prove, target: Target) -> Task | None:
     argv, staged = step.argv, step.staged if isinstance(step, Command) else ()
     if isinstance(step, Command) and (step.rehearses or step.place):
         return {"ansible.builtin.debug": {"msg": list(step_lines(step, target))}} if step.place else None
-    for words, module in _MANAGERS.items():
+    for manager, words in INSTALL.items():
         if argv[: len(words)] == words and not staged and not (isinstance(step, Command) and step.unless):
             names = [one.replace("$(uname -r)", "{{ ansible_facts.kernel }}") for one in argv[len(words) :]]
-            return {module: {"name": names, "state": "present"}}
+            return {_MODULES[manager]: {"name": names, "state": "present"}}
     if argv == ("apt-get", "update"):
         return {"ansible.builtin.apt": {"update_cache": True}}
     if argv[:2] == ("dpkg", "-i") and staged:

@@ -6,9 +6,10 @@ import time
 
 import pytest
 
+from compat.specifier import keeps
 from doctor.model.finding import Status, unknown
 from doctor.rules.shared.engine import judge
-from doctor.rules.shared.pins import Pin, applies, is_older, keeps, pin
+from doctor.rules.shared.pins import Pin, applies, is_older, pin
 from doctor.rules.shared.rule import Rule
 from doctor.rules.shared.subjects import MACHINE
 from tests.machine import environment, machine

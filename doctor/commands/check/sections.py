@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from compat.build import gpu_plugins
 from compat.reason import NO, YES
 from doctor.changes import relevance
-from doctor.commands.check.stack import stack_lines
+from doctor.commands.check.stack import is_cpu_build, stack_lines
 from doctor.commands.check.text import counts, plural
 from doctor.diagnose import NO_GPU
 from doctor.model.facts import Facts
@@ -131,16 +130,15 @@ def tables(report: Report) -> tuple[Table, ...]:
     passed = sorted({(one.code, one.subject, one.why) for one in report.answers if one.kind is Status.OK})
     cards = ("card", "memory", "compute capability", "PCIe", "ECC", "used")
     packages = ("environment", "Python", "package", "CUDA", "cuDNN", "code for")
+    gpus, environments = value_or(facts.gpus, ()), value_or(facts.environments, ())
     found = (
-        Table("Cards", cards, tuple(map(_card, value_or(facts.gpus, ())))),
-        Table("Python environments", packages, tuple(_packages(facts))),
+        Table("Cards", cards, tuple(map(_card, gpus)), is_open=len(gpus) > 1),
+        Table("Python environments", packages, tuple(_packages(facts)), is_open=len(environments) > 1),
         *_builds(facts),
         Table("Which file is loaded", ("library", "for", "file", "because"), tuple(_loaded(facts))),
         Table("Checks without a fault", ("check", "of", "result"), tuple(passed)),
     )
-    of_interest = {found[0]} if len(found[0].rows) > 1 else set()
-    of_interest |= {found[1]} if len(value_or(facts.environments, ())) > 1 else set()
-    return tuple(one._replace(is_open=one in of_interest) for one in found if one.rows)
+    return tuple(one for one in found if one.rows)
 
 
 def _card(gpu: Gpu) -> tuple[str, ...]:
@@ -167,8 +165,8 @@ def _packages(facts: Facts) -> Iterator[tuple[str, ...]]:
             why = each.frameworks.why if isinstance(each.frameworks, Unseen) else "no GPU framework"
             yield (*where, why, "", "", "")
         for one in frameworks:
-            is_cpu_build = one.is_cpu_build and names.isdisjoint(gpu_plugins(one.package))
-            cuda = str(one.cuda.value) if isinstance(one.cuda, Seen) else "CPU build" if is_cpu_build else ""
+            without = "CPU build" if is_cpu_build(one, names) else ""
+            cuda = str(one.cuda.value) if isinstance(one.cuda, Seen) else without
             targets = [str(target) for target in value_or(one.targets, ())]
             yield (*where, one.label, cuda, str(value_or(one.cudnn, "")), " ".join(targets))
 
@@ -180,12 +178,13 @@ def _builds(facts: Facts) -> Iterator[Table]:
     from compat.spec import parse_spec
     from doctor.planned.planned import circumstances_of
 
+    matrix = Matrix.of_user()
     for each in value_or(facts.environments, ()):
         where = circumstances_of(facts, ".".join(value_or(each.python, "").split(".")[:2]))
         if not where.capabilities or where.driver is None:
             continue
         for one in value_or(each.frameworks, ()):
-            judged = [found for found in ranked(parse_spec(one.package), where, Matrix.of_user()) if found.build]
+            judged = [found for found in ranked(parse_spec(one.package), where, matrix) if found.build]
             cells = {(found.release, found.build.build): _verdict(found) for found in judged if found.build}
             builds = sorted(
                 {build for _, build in cells if re.fullmatch(r"cu\d+", build)}, key=lambda name: int(name[2:])

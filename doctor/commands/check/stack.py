@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from compat.build import gpu_plugins
 from doctor.model.facts import Facts
@@ -156,15 +156,19 @@ def _frameworks(environment: Environment) -> Iterator[tuple[str, str]]:
         return
     there = {one.package for one in environment.frameworks.value}
     for framework in environment.frameworks.value:
-        yield "", _framework(framework, brought=not there.isdisjoint(gpu_plugins(framework.package)))
+        yield "", _framework(framework, is_cpu_build=is_cpu_build(framework, there))
     if not environment.frameworks.value:
         yield "", "no GPU framework"
 
 
-def _framework(framework: Framework, *, brought: bool) -> str:
-    """With `brought`, another package here has its GPU code: jaxlib is the same for both."""
+def is_cpu_build(framework: Framework, there: Set[str]) -> bool:
+    """Return whether it has no GPU code, nor another of the packages there for it: jaxlib is the same for both."""
+    return framework.is_cpu_build and there.isdisjoint(gpu_plugins(framework.package))
+
+
+def _framework(framework: Framework, *, is_cpu_build: bool) -> str:
     parts = [f"{framework.label}, {framework.note}" if framework.is_planned else framework.label]
-    if framework.is_cpu_build and not brought:
+    if is_cpu_build:
         parts.append("CPU build")
     if isinstance(framework.cuda, Seen):
         parts.append(f"CUDA {framework.cuda.value}")

@@ -16,6 +16,7 @@ from compat.platform import extras_asked
 from compat.platform_row import CompiledRow, ScriptRow, SystemRow
 from compat.row import FrameworkRow
 from compat.spec import Spec, parse_spec
+from compat.specifier import keeps
 from compat.traits import traits_of
 from compat.version import CudaVersion
 from doctor.commands.dockerfile.build import Built, Dockerfile, Stage
@@ -49,7 +50,7 @@ from doctor.planned.framework_from_row import framework_of_row
 from doctor.planned.planned import PLANNED, framework_of
 from doctor.probes import independent_unseen
 from doctor.rules.shared.builds import platform_of
-from doctor.rules.shared.pins import keeps, pin
+from doctor.rules.shared.pins import pin
 from doctor.rules.shared.products import known_product
 from doctor.script.expand import is_open, shown
 

@@ -10,7 +10,8 @@ from typing import Any
 from compat.base.paths import text_beside
 from compat.base.record import NamedTuple
 
-_OURS = ("option", "input")  # of a property: the option that takes it, or that it is read from standard input
+# Of a property: the option that takes it, or that it is read from standard input, or is the name of a command.
+_OURS = ("option", "input", "word")
 _HINTS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
 
@@ -53,17 +54,17 @@ class Tool(NamedTuple):
             if name not in self.properties:
                 raise BadArguments(f"{self.name} has no {name}; it has: {', '.join(self.properties)}")
             self._check(name, value)
-        options, texts, given = [], [], ""
+        commands, options, texts, given = [], [], [], ""
         for name, one in self.properties.items():
             value = arguments.get(name, "")
             if one.get("input"):
                 given = value
+            elif one.get("word"):
+                commands.append(value)
             elif "option" in one:
                 options += [f"{one['option']}={value}"] if value else []
             else:
                 texts += value if isinstance(value, list) else [value] if value else []
-        commands = texts[: 1 if "enum" in next(iter(self.properties.values())) else 0]  # a command of a group
-        texts = texts[len(commands) :]
         return ToolCall((*self.words, *commands, *options, *(["--", *texts] if texts else ())), given)
 
     def _check(self, name: str, value: Any) -> None:

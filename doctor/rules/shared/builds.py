@@ -10,13 +10,14 @@ from compat.build import covers, gpu_packages, has_python, is_cuda_row, oldest_c
 from compat.matrix import Matrix, Uncovered, accepts, known
 from compat.need import Advice, ChangePackages, InstallPackage, Need
 from compat.row import FrameworkRow
+from compat.specifier import keeps
 from compat.traits import traits_of
 from compat.version import CodeTarget, CudaVersion, DriverRelease
 from doctor.model.facts import Facts
 from doctor.model.facts.environment import Distribution, Environment, Framework, Import, Unmet
 from doctor.model.facts.seen import Seen, value_or
 from doctor.model.finding import Symptom
-from doctor.rules.shared.pins import keeps, pin
+from doctor.rules.shared.pins import pin
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import environment_of
 

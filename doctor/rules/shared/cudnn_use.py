@@ -19,6 +19,7 @@ from compat.need import (
     Need,
 )
 from compat.row import FrameworkRow
+from compat.specifier import keeps
 from compat.traits import traits_of
 from compat.version import CudnnVersion
 from doctor.model.facts import Facts
@@ -29,7 +30,6 @@ from doctor.model.facts.seen import Seen, Unseen, UnseenError, value_or
 from doctor.model.finding import Severity
 from doctor.rules.shared.builds import build_row, cuda_of, need_own_cuda, other_builds
 from doctor.rules.shared.nvidia_wheels import pins_of
-from doctor.rules.shared.pins import keeps
 from doctor.rules.shared.rule import NotApplicable
 from doctor.rules.shared.subjects import FRAMEWORKS, environment_of
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from compat.base.record import NamedTuple
 from compat.matrix import Matrix, Uncovered
 from compat.need import Advice, AssignVariable, Need
+from compat.specifier import keeps
 from compat.traits import traits_of
 from doctor.model.facts import Facts
 from doctor.model.facts.cudnn import CudnnCopy
@@ -15,7 +16,7 @@ from doctor.model.facts.environment import Distribution, Environment, Framework
 from doctor.model.facts.seen import Seen, UnseenError, value_or
 from doctor.model.finding import Symptom
 from doctor.rules.shared.builds import build_row, installed
-from doctor.rules.shared.pins import Pin, applies, is_older, keeps, pin
+from doctor.rules.shared.pins import Pin, applies, is_older, pin
 from doctor.rules.shared.subjects import environment_of
 
 

@@ -6,7 +6,7 @@ import re
 
 from compat.base.record import NamedTuple
 from compat.build import release_key
-from compat.specifier import accepts, marker_holds
+from compat.specifier import marker_holds
 from doctor.model.facts.environment import Environment
 from doctor.model.facts.seen import value_or
 from doctor.model.facts.system import SystemFacts
@@ -40,16 +40,6 @@ def pin(requirement: str) -> Pin | None:
     if ")" in specifier:
         return None
     return Pin(re.sub(r"[-_.]+", "-", named[1]).lower(), specifier, marker.lstrip())
-
-
-def keeps(specifier: str, version: str) -> bool:
-    """Whether a version satisfies a specifier; a specifier or version in no valid form counts as kept."""
-    if not version[:1].isdigit() or not any(map(str.isdigit, specifier)):
-        return True
-    try:
-        return accepts(specifier, version)
-    except ValueError:  # InvalidSpecifier and InvalidVersion, without importing `packaging` for their names
-        return True
 
 
 def release_of(version: str) -> str:
