@@ -13,6 +13,7 @@ from doctor.output.document import TextStyle
 from doctor.output.page import Page, as_windows_writes, show_remedies
 
 _NO_FRAMEWORK = "The Python environment has no GPU framework"
+_NO_FRAMEWORKS = "The Python environments have no GPU framework"
 _NO_PLANNED = "No line that was read installs a GPU framework"
 _NO_PYTHON = "No Python environment found"
 _OPEN = "Some checks could not run"
@@ -110,7 +111,7 @@ def _nothing_to_judge(report: Report) -> str:
     seen = (one.frameworks for one in environments.value)
     if not all(isinstance(one, Seen) and not one.value for one in seen):
         return ""
-    return _NO_FRAMEWORK + ("s" if len(environments.value) > 1 else "")
+    return _NO_FRAMEWORK if len(environments.value) == 1 else _NO_FRAMEWORKS
 
 
 def show_finding(page: Page, finding: Finding, change: str = "") -> None:
