@@ -7,7 +7,6 @@ out. Source: PyPA, "Core metadata specifications" and "Dependency specifiers".
 from __future__ import annotations
 
 import re
-from binascii import crc32
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -42,10 +41,18 @@ def unmet_among(host: Host, distributions: tuple[Distribution, ...], python: str
         return [[one.distribution, one.name, one.specifier, one.source.file, one.there] for one in every]
 
     try:
-        said = remembered(host, wheels[0].site, f"{_MEMORY} {crc32(repr(state).encode()):x}", read, _is_said)
+        said = remembered(host, wheels[0].site, f"{_MEMORY} {_short(repr(state))}", read, _is_said)
     except HostError:
         return ()
     return tuple(Unmet(who, name, wanted, Place(file), there=there) for who, name, wanted, file, there in said)
+
+
+def _short(state: str) -> str:
+    try:
+        from binascii import crc32  # loads libz in some builds of Python; the one that is found may be damaged
+    except ImportError:
+        return state
+    return f"{crc32(state.encode()):x}"
 
 
 def _mark(host: Host, one: Distribution) -> str:
