@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 import tempfile
@@ -45,6 +46,7 @@ def readers() -> Iterator[Readers]:
     """Lay machines of the lab, and find what reads them; they go with the context."""
     found: dict[tuple[str, bytes], Reading] = {}
     seen: set[tuple[str, str]] = set()
+    _forget()
     with tempfile.TemporaryDirectory(dir=scratch()) as folder:
         for host in _machines(Path(folder)):
             host.found = found
@@ -52,6 +54,15 @@ def readers() -> Iterator[Readers]:
             seen |= host.seen
         every = (*map(_of_file, few_of_each(found)), *of_texts())
         yield Readers(every, frozenset(seen | _called_by(every)))
+
+
+def _forget() -> None:
+    """What other tests of this process made functions remember is read again, and so seen."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("compat", "doctor", "installers"):
+            for one in vars(module).values():
+                if isinstance(one, functools._lru_cache_wrapper):
+                    one.cache_clear()
 
 
 def of_texts() -> tuple[Reader, ...]:
