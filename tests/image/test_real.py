@@ -73,8 +73,13 @@ BROKEN = {
 
 
 def run(*argv: object) -> None:
+    output_of(*argv)
+
+
+def output_of(*argv: object) -> str:
     done = subprocess.run([str(one) for one in argv], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
 
 
 class Made(NamedTuple):

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ import pytest
 from doctor.commands.check.command import CheckSubject
 from tests.image.pack import config_of, digest, in_folder, sif_header, squashfs, tar_with
 from tests.image.test_agreement import said
-from tests.image.test_real import SITE, applied, real_tree, run
+from tests.image.test_real import SITE, applied, output_of, real_tree, run
 from tests.image.test_tools import plain
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
@@ -210,14 +209,16 @@ def _by_umoci(below: Path, variant: Variant, folder: Path) -> Path:
 
 
 def _by_buildah(below: Path, variant: Variant, folder: Path) -> Path:
+    policy = folder / "policy.json"
+    policy.write_text('{"default": [{"type": "insecureAcceptAnything"}]}')
     store = ("buildah", "--root", folder / "s", "--runroot", folder / "r", "--storage-driver", "vfs")
-    made = subprocess.run([*store, "from", "--pull", f"oci:{below}:app"], capture_output=True, text=True, check=True)
-    name = made.stdout.strip()
-    where = subprocess.run([*store, "mount", name], capture_output=True, text=True, check=True).stdout.strip()
-    applied(Path(where), variant.above)
-    run(*store, "commit", "--format", "docker", name, f"oci:{folder / 'built'}:app")
-    run(*store, "rm", name)
-    run(*store, "rmi", "-a", "-f")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))  # /var/tmp may be small
+        run(*store, "from", "--signature-policy", policy, "--name", "above", "--pull", f"oci:{below}:app")
+        applied(Path(output_of(*store, "mount", "above")), variant.above)
+        run(*store, "commit", "--signature-policy", policy, "--format", "docker", "above", f"oci:{folder}/built:app")
+        run(*store, "rm", "above")
+        run(*store, "rmi", "-a", "-f")
     return folder / "built"
 
 
