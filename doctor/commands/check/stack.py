@@ -162,7 +162,7 @@ def _frameworks(environment: Environment) -> Iterator[tuple[str, str]]:
 
 
 def is_cpu_build(framework: Framework, there: Set[str]) -> bool:
-    """Return whether it has no GPU code, nor another of the packages there for it: jaxlib is the same for both."""
+    """Return whether it has no GPU code and no package there brings it: jaxlib is the same with and without a GPU."""
     return framework.is_cpu_build and there.isdisjoint(gpu_plugins(framework.package))
 
 

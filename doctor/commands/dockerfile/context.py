@@ -12,6 +12,7 @@ import os
 import posixpath
 import re
 
+from compat.base.paths import is_below
 from compat.base.record import NamedTuple
 from doctor.host.files import read_regular
 from doctor.model.facts.seen import Place
@@ -52,8 +53,7 @@ class Context:
             return ""
         try:
             found = os.path.realpath(os.path.join(self._inside, name.lstrip("/")))
-            inside = found == self._inside or found.startswith(self._inside.rstrip(os.sep) + os.sep)
-            return found if inside and os.path.exists(found) else ""
+            return found if is_below(found, self._inside) and os.path.exists(found) else ""
         except (OSError, ValueError):
             return ""
 
