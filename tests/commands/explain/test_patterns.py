@@ -165,10 +165,10 @@ def _least(items: Any) -> str:
 
 
 BLANKS = (" ", "\t", "\n", " \t", "\n ", "x ", "a\n")
-SHORT, LONG = 2_500, 16_000
+SHORT, LONG = 5_000, 16_000
 BLANKS_S = 0.05
 LINE, LINE_S = 8_192, 0.3  # of a line of a log, which is cut there: doctor/messages/reading.py
-SUSPECT_S = 0.004  # for the short text: linear ones take a tenth
+SUSPECT_S = 0.004  # for the short text: linear ones take a fifth, quadratic ones four times as long
 
 
 def slow_blanks(one: Used, length: int = LONG) -> tuple[float, str]:
