@@ -112,7 +112,8 @@ def enter(
     empty = tree / ".empty"
     empty.mkdir(exist_ok=True)
     hidden = (str(empty), f"/usr/lib/{_OWN}/site-packages")
-    binds = [("/proc", "/.proc"), *_runtime(), hidden, *bind]
+    has_packages = os.path.isdir(os.path.join(sysconfig.get_path("stdlib"), "site-packages"))  # Debian's has not
+    binds = [("/proc", "/.proc"), *_runtime(), *([hidden] if has_packages else ()), *bind]
     for source, target in binds:
         if (source, target) != hidden:
             _make_target(tree / target.lstrip("/"), is_directory=os.path.isdir(source))
