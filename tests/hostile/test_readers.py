@@ -28,6 +28,7 @@ _NOT_YET = "its files are not among the mutants yet"
 ELSEWHERE = {
     ("doctor.commands.bench.measure", "cpu_name"): "/proc/cpuinfo of the machine that is measured",
     ("doctor.commands.bench.pictures", "_ask"): _OWN,
+    ("doctor.commands.policy.form", "schema"): _OWN,
     ("doctor.commands.matrix.columns", ""): _WORDS_OF_OTHERS,
     ("doctor.commands.matrix.columns", "_column"): _WORDS_OF_OTHERS,
     ("doctor.commands.matrix.columns", "_parts"): _WORDS_OF_OTHERS,

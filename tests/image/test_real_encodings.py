@@ -214,7 +214,8 @@ def _by_buildah(below: Path, variant: Variant, folder: Path) -> Path:
     store = ("buildah", "--root", folder / "s", "--runroot", folder / "r", "--storage-driver", "vfs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(folder))  # /var/tmp may be small
-        run(*store, "from", "--signature-policy", policy, "--name", "above", "--pull", f"oci:{below}:app")
+        patch.chdir(below.parent)  # buildah takes the path for the image's name, and a name has no capitals
+        run(*store, "from", "--signature-policy", policy, "--name", "above", "--pull", f"oci:{below.name}:app")
         applied(Path(output_of(*store, "mount", "above")), variant.above)
         run(*store, "commit", "--signature-policy", policy, "--format", "docker", "above", f"oci:{folder}/built:app")
         run(*store, "rm", "above")
